@@ -1,0 +1,59 @@
+"""Everything the benchmarks and the demo ask of Auto-Perfect beyond MLX, in one place."""
+
+import dataclasses
+
+import autoperfect
+from autoperfect import _core
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What became of one region of a program."""
+
+    name: str
+    kind: str
+    use_mlx: bool
+    reason: str
+    provenance: str
+    from_cache: bool
+    seconds: float
+    baselines: dict
+    worst_ulp: float
+
+
+def compile(function):
+    return autoperfect.compile(function)
+
+
+def outcomes(fast):
+    names = [field.name for field in dataclasses.fields(Outcome)]
+    return [Outcome(**{name: row[name] for name in names}) for row in fast.outcomes()]
+
+
+def oracle(function, arguments):
+    """The results in double precision as the reference executor computes them, as nested float64 arrays. None when the
+    program holds an operation that the reference does not know."""
+    try:
+        return _core.oracle(function, arguments)
+    except ValueError:
+        return None
+
+
+def copy_limit():
+    """Bytes per second, read plus written, of the machine's measured streaming copy over all cores."""
+    return _core.copy_limit()
+
+
+def version():
+    return autoperfect.__version__
+
+
+def kernel_texts(fast):
+    """KernelIR of each region, as text."""
+    return [str(kernel) for kernel in fast.kernels]
+
+
+def run_kernel(text, inputs, how):
+    """The outputs of a KernelIR text for inputs in ABI order. `how`: "oracle" (reference executor in double), "exact"
+    (reference executor in the values' own dtypes), "mlx" (the same mathematics as MLX operations)."""
+    return _core.run_kernel(text, inputs, how)

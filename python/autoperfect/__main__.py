@@ -1,0 +1,5 @@
+"""``python -m autoperfect``: the command line."""
+
+from .cli import main
+
+main()

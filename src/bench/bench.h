@@ -1,0 +1,35 @@
+// Honest timing: warm-up, fixed iterations, contenders interleaved round by round, median and spread.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace autoperfect {
+
+struct Contender {
+  std::string name;           // "eager", "mx.compile", a candidate's provenance
+  std::function<void()> run;  // one call, finished when it returns; throws to be left out
+};
+
+struct Timing {
+  std::string name;
+  double median = 0, low = 0, high = 0;  // seconds; low and high are the quartiles
+  int iterations = 0;
+  bool failed = false;
+};
+
+struct BenchOptions {
+  int warmup = 2;
+  int iterations = 15;      // rounds; each contender runs once a round, in rotating order
+  double max_seconds = 2;   // whole call; rounds stop early, but never below 3
+  std::function<double()> clock;  // seconds, monotonic; empty: the machine's (tests give their own)
+};
+
+// One Timing per contender, in the same order.
+std::vector<Timing> bench(const std::vector<Contender>& contenders, const BenchOptions& options);
+
+// True when a is faster than b by more than `margin` and their quartile ranges do not overlap.
+bool clearly_faster(const Timing& a, const Timing& b, double margin);
+
+}  // namespace autoperfect

@@ -1,0 +1,166 @@
+#include "capture/capture.h"
+
+#include <algorithm>
+
+#include "capture/captured_data.h"
+#include "capture/primitive_table.h"
+#include "capture/trace.h"
+#include "mlx/export.h"
+#include "mlx/transforms.h"
+
+namespace autoperfect {
+
+namespace {
+
+namespace mx = mlx::core;
+
+TensorType type_of(const mx::array& a) { return {from_mlx(a.dtype()), Shape(a.shape().begin(), a.shape().end())}; }
+
+// Trace -> Captured. Values and nodes are appended directly: names are unique by construction, and looking that up for
+// each would be quadratic in the size of the program.
+class Builder {
+ public:
+  explicit Builder(Trace trace) : trace_(std::move(trace)), ids_(trace_.values.size(), -1) {}
+
+  Captured build(size_t arguments) {
+    captured_.uses_tracers = trace_.uses_tracers;
+    // Evaluating what belongs to another transformation would be wrong, and nobody is going to run this program.
+    if (captured_.uses_tracers) return std::move(captured_);
+    mx::eval(trace_.leaves);
+    for (auto& leaf : trace_.leaves) leaf.wait();
+    for (size_t i = 0; i < arguments; ++i) {
+      ids_[i] = graph().add_input("x" + std::to_string(i), type_of(trace_.values[i].array));
+    }
+    for (const auto& node : trace_.nodes) add_node(node);
+    for (auto output : trace_.outputs) graph().outputs.push_back(value(output));
+    return std::move(captured_);
+  }
+
+ private:
+  Graph& graph() { return captured_.graph; }
+
+  // The graph's value for a traced one; data enters the graph where it is first used.
+  ValueId value(int32_t traced) {
+    if (ids_[traced] >= 0) return ids_[traced];
+    const auto& data = trace_.leaves[trace_.values[traced].index];
+    if (auto constant = exact_constant(data)) {
+      auto type = type_of(data);
+      Attributes attributes;
+      attributes.set("value", *constant);
+      attributes.set("dtype", type.dtype);
+      attributes.set("shape", type.shape);
+      return ids_[traced] = append(Op::constant, {}, {type}, std::move(attributes), nullptr);
+    }
+    auto name = "c" + std::to_string(captured_.constants.size());
+    captured_.constants.push_back(data);
+    return ids_[traced] = graph().add_input(name, type_of(data), content_hash(data));
+  }
+
+  ValueId append(
+      Op op,
+      std::vector<ValueId> operands,
+      const std::vector<TensorType>& types,
+      Attributes attributes,
+      std::shared_ptr<mx::Primitive> primitive) {
+    auto first = static_cast<ValueId>(graph().values.size());
+    Node node{op, std::move(operands), {}, std::move(attributes), {}};
+    for (size_t i = 0; i < types.size(); ++i) {
+      auto id = first + static_cast<ValueId>(i);
+      node.results.push_back(id);
+      auto producer = static_cast<NodeId>(graph().nodes.size());
+      graph().values.push_back({"t" + std::to_string(id), types[i], producer, static_cast<int>(i), {}});
+    }
+    graph().nodes.push_back(std::move(node));
+    captured_.primitives.push_back(std::move(primitive));
+    return first;
+  }
+
+  void add_node(const TracedNode& node) {
+    std::vector<TensorType> types;
+    for (auto result : node.results) types.push_back(type_of(trace_.values[result].array));
+    auto first = add_mapped(node, types);
+    if (first < 0) first = add_opaque(node, types);
+    for (size_t i = 0; i < node.results.size(); ++i) ids_[node.results[i]] = first + static_cast<ValueId>(i);
+  }
+
+  std::vector<ValueId> operands_of(const TracedNode& node) {
+    std::vector<ValueId> operands;
+    for (auto operand : node.operands) operands.push_back(value(operand));
+    return operands;
+  }
+
+  // -1 when the op is not one of ours, or its rules do not give the types MLX gave.
+  ValueId add_mapped(const TracedNode& node, const std::vector<TensorType>& types) {
+    const auto& output = trace_.values[node.results[0]].array;
+    auto mapped = map_primitive(output);
+    if (!mapped) return -1;
+    auto operands = operands_of(node);
+    auto primitive = node.primitive;
+    if (mapped->op == Op::broadcast && operands.size() > 1) {
+      operands.resize(1);  // the others only tell the shape
+      primitive = nullptr;
+    }
+    if (mapped->op == Op::full) adapt_full(*mapped, operands, primitive);
+    std::vector<TensorType> operand_types;
+    for (auto operand : operands) operand_types.push_back(graph().type(operand));
+    auto inferred = infer_types(mapped->op, operand_types, mapped->attributes);
+    if (!inferred || *inferred != types) return -1;
+    return append(mapped->op, std::move(operands), types, std::move(mapped->attributes), std::move(primitive));
+  }
+
+  // MLX's Full copies a broadcast; ours fills from the scalar itself.
+  void adapt_full(MappedPrimitive& mapped, std::vector<ValueId>& operands, std::shared_ptr<mx::Primitive>& primitive) {
+    auto* producer = graph().producer(operands[0]);
+    if (graph().type(operands[0]).rank() == 0) return;
+    if (producer && producer->op == Op::broadcast && graph().type(producer->operands[0]).rank() == 0) {
+      operands[0] = producer->operands[0];
+      primitive = nullptr;
+      return;
+    }
+    mapped = {Op::copy, {}};
+  }
+
+  ValueId add_opaque(const TracedNode& node, const std::vector<TensorType>& types) {
+    auto operands = operands_of(node);
+    Attributes attributes;
+    attributes.set("primitive", std::string(node.primitive->name()));
+    attributes.set("key", static_cast<int64_t>(graph().nodes.size()));
+    return append(Op::opaque, std::move(operands), types, std::move(attributes), node.primitive);
+  }
+
+  Trace trace_;
+  std::vector<ValueId> ids_;
+  Captured captured_;
+};
+
+mx::Shape to_mlx(const Shape& shape) { return mx::Shape(shape.begin(), shape.end()); }
+
+}  // namespace
+
+Captured capture(const ArrayFunction& fn, const std::vector<mx::array>& arguments) {
+  return Builder(trace(fn, arguments)).build(arguments.size());
+}
+
+Captured capture_file(const std::string& mlxfn_path, const std::vector<mx::array>& arguments) {
+  auto imported = mx::import_function(mlxfn_path);
+  return capture([&](const std::vector<mx::array>& inputs) { return imported(inputs); }, arguments);
+}
+
+std::vector<mx::array> replay(const Captured& captured, NodeId node, const std::vector<mx::array>& inputs) {
+  const auto& primitive = captured.primitives[node];
+  if (!primitive) return apply(captured.graph, node, inputs);
+  const auto& results = captured.graph.nodes[node].results;
+  if (results.size() == 1) {
+    const auto& type = captured.graph.type(results[0]);
+    return {mx::array(to_mlx(type.shape), to_mlx(type.dtype), primitive, inputs)};
+  }
+  std::vector<mx::Shape> shapes;
+  std::vector<mx::Dtype> dtypes;
+  for (auto result : results) {
+    shapes.push_back(to_mlx(captured.graph.type(result).shape));
+    dtypes.push_back(to_mlx(captured.graph.type(result).dtype));
+  }
+  return mx::array::make_arrays(std::move(shapes), dtypes, primitive, inputs);
+}
+
+}  // namespace autoperfect

@@ -1,0 +1,42 @@
+// MLX program -> GraphIR, by array identity, without evaluating anything. Every primitive is kept, so every node can be
+// replayed on other inputs; what is not understood is an opaque barrier, never an error.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "mlx/array.h"
+#include "mlx/primitives.h"
+
+namespace autoperfect {
+
+using ArrayFunction = std::function<std::vector<mlx::core::array>(const std::vector<mlx::core::array>&)>;
+
+struct Captured {
+  Graph graph;  // arguments first (all of them, also unused), then captured arrays in order of first use
+  std::vector<mlx::core::array> constants;                           // the captured inputs' arrays
+  std::vector<std::shared_ptr<mlx::core::Primitive>> primitives;     // per node of the graph; null for sources
+  bool uses_tracers = false;  // a captured array belongs to an outer transformation: do not compile, run plainly
+};
+
+// Traces fn on placeholders like `arguments`. Exceptions of fn and MLX's own tracing errors pass through unchanged.
+Captured capture(const ArrayFunction& fn, const std::vector<mlx::core::array>& arguments);
+Captured capture_file(const std::string& mlxfn_path, const std::vector<mlx::core::array>& arguments);
+
+// Replays one node of a captured graph on other inputs of the same types with its own primitive.
+std::vector<mlx::core::array> replay(
+    const Captured& captured, NodeId node, const std::vector<mlx::core::array>& inputs);
+
+// The MLX operations of one node from its op and attributes alone; throws std::invalid_argument for opaque.
+std::vector<mlx::core::array> apply(
+    const Graph& graph, NodeId node, const std::vector<mlx::core::array>& inputs);
+// A whole graph without opaque nodes, through apply().
+std::vector<mlx::core::array> interpret(const Graph& graph, const std::vector<mlx::core::array>& inputs);
+
+mlx::core::Dtype to_mlx(Dtype dtype);
+Dtype from_mlx(mlx::core::Dtype dtype);
+
+}  // namespace autoperfect

@@ -1,0 +1,34 @@
+// MLX primitive classes -> ops. The one place that knows MLX's classes and their state.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "ir/attribute.h"
+#include "ir/op.h"
+#include "mlx/array.h"
+#include "mlx/primitives.h"
+
+namespace autoperfect {
+
+// "Multiply" for mlx::core::Multiply; empty for classes of other namespaces. Read from the run-time type: most classes
+// do not export theirs, and name() does not tell Sum from Max.
+std::string_view class_name(const mlx::core::Primitive& primitive);
+
+struct MappedPrimitive {
+  Op op = Op::opaque;
+  Attributes attributes;
+};
+// The op of a single-output primitive; nothing when it has none. Whether the types agree is for the caller to check.
+std::optional<MappedPrimitive> map_primitive(const mlx::core::array& output);
+
+// What a lazy array costs that is a constant of the program.
+enum class ConstantCost : uint8_t {
+  none,      // a range
+  of_input,  // as much as its input: views, casts, filled arrays
+  data,      // computed: better computed once
+};
+ConstantCost constant_cost(const mlx::core::Primitive& primitive);
+bool is_view(const mlx::core::Primitive& primitive);
+
+}  // namespace autoperfect

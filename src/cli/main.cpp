@@ -1,0 +1,56 @@
+// The command line: a thin face over the stages, which read and write text and so can be piped.
+#include <cstdio>
+#include <exception>
+#include <map>
+
+#include "cli/command.h"
+
+namespace autoperfect::cli {
+
+namespace {
+
+constexpr Command commands[] = {
+    {"check", "parse and verify a text; report every violation", declare_check},
+    {"print", "print a text in its normal form", declare_print},
+    {"canonicalize", "graph -> graph in normal form", declare_canonicalize},
+    {"fuse", "canonical graph -> plan of regions", declare_fuse},
+    {"lower", "plan -> KernelIR of its regions", declare_lower},
+    {"run", "run a graph or kernel with the reference executor", declare_run},
+    {"env", "list the environment variables that are read", declare_env},
+};
+
+int run(int argc, char** argv) {
+  CLI::App app("Auto-Perfect: kernels for MLX programs. Every stage reads and writes text.", "autoperfect");
+  app.require_subcommand(1);
+  std::map<const CLI::App*, Action> actions;
+  for (const auto& command : commands) {
+    auto* subcommand = app.add_subcommand(command.name, command.description);
+    actions[subcommand] = command.declare(*subcommand);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? exit_ok : exit_usage;  // --help ends here too
+  }
+  return actions.at(app.get_subcommands().front())();
+}
+
+}  // namespace
+
+}  // namespace autoperfect::cli
+
+int main(int argc, char** argv) {
+  using namespace autoperfect;
+  try {
+    int code = cli::run(argc, argv);
+    if (std::fflush(stdout) == 0) return code;
+    std::perror("autoperfect: standard output");
+    return code == cli::exit_ok ? cli::exit_bad_input : code;
+  } catch (const std::invalid_argument& error) {
+    std::fprintf(stderr, "autoperfect: error: %s\n", error.what());
+    return cli::exit_usage;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "autoperfect: internal error: %s\n", error.what());
+    return cli::exit_internal;
+  }
+}

@@ -1,0 +1,169 @@
+// run: a graph or a kernel on given inputs, with the reference executor.
+#include <fmt/format.h>
+
+#include <cstring>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/input.h"
+#include "cli/npy.h"
+#include "ir/attribute_text.h"
+#include "ir/shape.h"
+#include "reference/reference.h"
+#include "support/number.h"
+
+namespace autoperfect::cli {
+
+namespace {
+
+struct Options {
+  std::string path;
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+  std::vector<std::string> data;
+  bool oracle = false;
+};
+
+struct Port {
+  std::string name;
+  TensorType type;
+};
+
+struct Ports {
+  std::vector<Port> inputs, outputs;
+};
+
+Ports ports_of(const Graph& graph) {
+  Ports ports;
+  for (const auto& input : graph.inputs) {
+    ports.inputs.push_back({graph.values[input.value].name, graph.type(input.value)});
+  }
+  for (auto output : graph.outputs)
+    ports.outputs.push_back({graph.values[output].name, graph.type(output)});
+  return ports;
+}
+
+Ports ports_of(const Kernel& kernel) {
+  Ports ports;
+  for (const auto& buffer : kernel.buffers) {
+    (buffer.role == BufferRole::in ? ports.inputs : ports.outputs).push_back({buffer.name, buffer.type});
+  }
+  return ports;
+}
+
+// "1, 2, -inf" in row-major order.
+Result<Tensor> parse_data(const std::string& text, const Port& port) {
+  TextReader reader(text, "cli");
+  std::vector<double> numbers;
+  while (!reader.at(TokenKind::end_of_text)) {
+    if (!numbers.empty() && !reader.expect(",")) break;
+    auto number = parse_double(reader);
+    if (!number) break;
+    numbers.push_back(*number);
+  }
+  if (reader.has_errors()) return reader.take_errors();
+  if (static_cast<int64_t>(numbers.size()) != port.type.elements()) {
+    auto message = fmt::format("{} numbers for %{}: {}", numbers.size(), port.name, to_string(port.type));
+    return Diagnostic{"cli", "data-size", message};
+  }
+  return Tensor::of(port.type, numbers);
+}
+
+Result<std::vector<Tensor>> read_inputs(const Options& options, const std::vector<Port>& ports) {
+  bool inline_data = !options.data.empty();
+  const auto& given = inline_data ? options.data : options.inputs;
+  if (given.size() != ports.size()) {
+    auto message = fmt::format("{} inputs are given, the program has {}", given.size(), ports.size());
+    std::string hint = "in order:";
+    for (const auto& port : ports)
+      hint += fmt::format(" %{}: {}", port.name, to_string(port.type));
+    return Diagnostic{"cli", "input-count", message, {}, hint};
+  }
+  std::vector<Tensor> tensors;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    auto tensor = inline_data ? parse_data(given[i], ports[i]) : read_npy(given[i], ports[i].type);
+    if (!tensor) return tensor.errors();
+    tensors.push_back(std::move(tensor).value());
+  }
+  return tensors;
+}
+
+std::string element_text(const Tensor& tensor, int64_t i) {
+  auto dtype = tensor.type.dtype;
+  if (dtype == Dtype::bool_) return tensor.integer_at(i) != 0 ? "true" : "false";
+  if (dtype == Dtype::u64) return std::to_string(static_cast<uint64_t>(tensor.integer_at(i)));
+  if (dtype == Dtype::c64) {
+    float parts[2];
+    std::memcpy(parts, tensor.bytes.data() + i * sizeof(parts), sizeof(parts));
+    return fmt::format("({}, {})", format_single(parts[0]), format_single(parts[1]));
+  }
+  if (is_integer(dtype)) return std::to_string(tensor.integer_at(i));
+  if (dtype != Dtype::f32) return format_number(tensor.at(i));
+  return format_single(static_cast<float>(tensor.at(i)));
+}
+
+std::string to_text(const Port& port, const Tensor& tensor) {
+  auto text = fmt::format("%{}: {} = [", port.name, to_string(tensor.type));
+  int64_t count = tensor.type.elements();
+  for (int64_t i = 0; i < count; ++i) {
+    if (i > 0) text += ", ";
+    text += element_text(tensor, i);
+  }
+  return text + "]\n";
+}
+
+Status write_outputs(
+    const Options& options, const std::vector<Port>& ports, const std::vector<Tensor>& tensors) {
+  if (!options.outputs.empty() && options.outputs.size() != ports.size()) {
+    auto message = fmt::format("{} files for {} outputs", options.outputs.size(), ports.size());
+    return Diagnostic{"cli", "output-count", message};
+  }
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (options.outputs.empty()) {
+      write_output(to_text(ports[i], tensors[i]));
+      continue;
+    }
+    auto status = write_npy(options.outputs[i], tensors[i]);
+    if (!status) return status;
+  }
+  return Success{};
+}
+
+template <class AnyIr>
+Status run_program(const Options& options, const AnyIr& program) {
+  auto ports = ports_of(program);
+  auto inputs = read_inputs(options, ports.inputs);
+  if (!inputs) return inputs.errors();
+  auto precision = options.oracle ? Precision::oracle : Precision::exact;
+  auto outputs = run_reference(program, *inputs, precision);
+  if (!outputs) return outputs.errors();
+  return write_outputs(options, ports.outputs, *outputs);
+}
+
+Status run_parsed(const Options& options, const ParsedText& parsed) {
+  if (auto* kernel = std::get_if<Kernel>(&parsed)) return run_program(options, *kernel);
+  if (auto* graph = std::get_if<Graph>(&parsed)) return run_program(options, *graph);
+  return run_program(options, std::get<PlannedGraph>(parsed).graph);
+}
+
+}  // namespace
+
+Action declare_run(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_input_option(app, options->path);
+  auto* files = app.add_option("--inputs", options->inputs, ".npy files, one an input, in order");
+  app.add_option(
+         "--data", options->data, "instead: the numbers of one input, \"1, 2, 3\"; repeat for each input")
+      ->excludes(files)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option(
+      "--outputs", options->outputs, ".npy files to write, one an output; otherwise values are printed");
+  app.add_flag("--oracle", options->oracle, "compute in double instead of rounding as MLX does");
+  return [options] {
+    return with_parsed<ParsedText>(
+        options->path, parse_any, [&](ParsedText parsed) { return run_parsed(*options, parsed); });
+  };
+}
+
+}  // namespace autoperfect::cli

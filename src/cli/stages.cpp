@@ -1,0 +1,92 @@
+// canonicalize, fuse, lower: the stages that turn one text into the next.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "canonicalize/canonicalize.h"
+#include "cli/command.h"
+#include "cli/input.h"
+#include "lower/lower.h"
+
+namespace autoperfect::cli {
+
+namespace {
+
+constexpr int all_regions = -1;
+
+struct FuseArguments {
+  std::string path;
+  bool all = false;
+};
+
+struct LowerArguments {
+  std::string path;
+  int region = all_regions;
+};
+
+Status fuse_graph(const Graph& graph, bool all) {
+  FuseOptions options;
+  options.gate_by_cost = !all;
+  write_output(print(graph, fuse(graph, default_cpu_target(), options)));
+  return Success{};
+}
+
+Status lower_region(const Graph& graph, const Region& region) {
+  auto kernel = lower(graph, region);
+  if (!kernel) return kernel.errors();
+  write_output(print(*kernel));
+  return Success{};
+}
+
+// One region, or all of them one after the other, each under a comment with its number.
+Status lower_plan(const Graph& graph, const Plan& plan, int wanted) {
+  int count = static_cast<int>(plan.regions.size());
+  if (wanted != all_regions && (wanted < 0 || wanted >= count)) {
+    return Diagnostic{
+        "cli", "no-such-region", fmt::format("region {} of {}", wanted, count), {}, "they count from 0"};
+  }
+  if (wanted != all_regions) return lower_region(graph, plan.regions[wanted]);
+  for (int r = 0; r < count; ++r) {
+    if (count > 1) write_output(fmt::format("; region {}\n", r));
+    auto status = lower_region(graph, plan.regions[r]);
+    if (!status) return status;
+  }
+  return Success{};
+}
+
+}  // namespace
+
+Action declare_canonicalize(CLI::App& app) {
+  auto path = std::make_shared<std::string>();
+  add_input_option(app, *path);
+  return [path] {
+    return with_parsed<Graph>(*path, parse_graph, [](Graph graph) {
+      write_output(print(canonicalize(graph).graph));
+      return Success{};
+    });
+  };
+}
+
+Action declare_fuse(CLI::App& app) {
+  auto arguments = std::make_shared<FuseArguments>();
+  add_input_option(app, arguments->path);
+  app.add_flag("--all", arguments->all, "keep every legal region, also where no gain is expected");
+  return [arguments] {
+    return with_parsed<Graph>(
+        arguments->path, parse_graph, [&](Graph graph) { return fuse_graph(graph, arguments->all); });
+  };
+}
+
+Action declare_lower(CLI::App& app) {
+  auto arguments = std::make_shared<LowerArguments>();
+  add_input_option(app, arguments->path);
+  app.add_option("--region", arguments->region, "the number of the only region to lower, from 0");
+  return [arguments] {
+    return with_parsed<std::pair<Graph, Plan>>(
+        arguments->path, parse_plan, [&](std::pair<Graph, Plan> planned) {
+          return lower_plan(planned.first, planned.second, arguments->region);
+        });
+  };
+}
+
+}  // namespace autoperfect::cli

@@ -1,0 +1,133 @@
+#include "compile/cpu/compile.h"
+
+#include <stdlib.h>
+
+#include <charconv>
+#include <filesystem>
+#include <sstream>
+
+#include "support/file.h"
+#include "support/subprocess.h"
+
+namespace autoperfect {
+namespace {
+
+constexpr double seconds_allowed = 60;
+constexpr int64_t memory_allowed = int64_t{4} << 30;
+constexpr size_t diagnostics_kept = 20;
+constexpr std::string_view file_name = "kernel.cpp";
+
+// Between the prelude and the candidate: the two functions get C linkage and are the only visible ones; lines
+// of messages then count from the candidate's first.
+constexpr std::string_view declarations = R"(
+extern "C" __attribute__((visibility("default"))) void autoperfect_kernel(
+    const void* const* in, void* const* out, void* scratch, void* partial, const long* dims, long begin, long end);
+extern "C" __attribute__((visibility("default"))) void autoperfect_finish(
+    const void* const* in, void* const* out, const void* partials, long chunks, const long* dims);
+#line 1 "kernel.cpp"
+)";
+
+// A fresh directory only we can enter, removed with everything in it.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    const char* parent = getenv("TMPDIR");
+    std::string pattern = std::string(parent && parent[0] == '/' ? parent : "/tmp") + "/autoperfect-XXXXXX";
+    if (mkdtemp(pattern.data())) path_ = pattern;
+  }
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+std::vector<std::string> arguments_for(const Compiler& compiler, const std::string& output) {
+  std::vector<std::string> arguments = {compiler.path};
+  std::istringstream flags(compiler.flags);
+  for (std::string flag; flags >> flag;)
+    arguments.push_back(flag);
+  for (const char* more : {"-x", "c++", "-", "-o"})
+    arguments.push_back(more);
+  arguments.push_back(output);
+  arguments.push_back("-lm");
+  arguments.push_back("-lgcc");
+  return arguments;
+}
+
+bool take_number(std::string_view& text, int& number) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end == text.data() + text.size() || *end != ':') return false;
+  text.remove_prefix(static_cast<size_t>(end - text.data()) + 1);
+  return true;
+}
+
+// "kernel.cpp:3:7: error: message". Only our own file is reported: the text of any other file is nobody's
+// business.
+bool parse_message(std::string_view line, Diagnostic& diagnostic) {
+  if (!line.starts_with(file_name) || line.size() <= file_name.size()) return false;
+  line.remove_prefix(file_name.size() + 1);
+  if (!take_number(line, diagnostic.where.line) || !take_number(line, diagnostic.where.column)) return false;
+  for (std::string_view kind : {" error: ", " fatal error: "}) {
+    if (line.starts_with(kind)) {
+      diagnostic.stage = "compile";
+      diagnostic.code = "compiler-error";
+      diagnostic.message = line.substr(kind.size());
+      return true;
+    }
+  }
+  return false;
+}
+
+std::vector<Diagnostic> read_messages(const std::string& errors) {
+  std::vector<Diagnostic> found;
+  std::istringstream lines(errors);
+  for (std::string line; std::getline(lines, line) && found.size() < diagnostics_kept;) {
+    Diagnostic diagnostic;
+    if (parse_message(line, diagnostic)) found.push_back(std::move(diagnostic));
+  }
+  return found;
+}
+
+std::vector<Diagnostic> explain_failure(const ProcessResult& run) {
+  auto failure = [](const std::string& code, const std::string& message) {
+    return std::vector<Diagnostic>{{"compile", code, message}};
+  };
+  if (run.timed_out) return failure("compiler-timeout", "the compiler was stopped after its time limit");
+  auto messages = read_messages(run.errors);
+  if (!messages.empty()) return messages;
+  if (run.signal)
+    return failure("compiler-killed", "the compiler ended by signal " + std::to_string(run.signal));
+  return failure("compiler-failed", "the compiler failed without a message about the kernel's source");
+}
+
+}  // namespace
+
+Result<std::string> compile_cpu(const std::string& source, const Compiler& compiler) {
+  TemporaryDirectory directory;
+  if (directory.path().empty())
+    return Diagnostic{"compile", "no-temporary", "no temporary directory can be made"};
+  std::string output = directory.path() + "/kernel.so";
+
+  ProcessOptions options;
+  options.input = prelude_source();
+  options.input += declarations;
+  options.input += source;
+  options.input += '\n';
+  options.environment = {"LC_ALL=C", "PATH=/usr/local/bin:/usr/bin:/bin", "TMPDIR=" + directory.path()};
+  options.seconds = seconds_allowed;
+  options.memory_bytes = memory_allowed;
+  auto run = run_process(arguments_for(compiler, output), options);
+  if (!run) return run.errors();
+  if (run->exit_code != 0) return explain_failure(*run);
+  auto binary = read_file(output);
+  if (!binary || binary->empty())
+    return Diagnostic{"compile", "no-output", "the compiler wrote no shared object"};
+  return std::move(*binary);
+}
+
+}  // namespace autoperfect

@@ -1,0 +1,72 @@
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sstream>
+
+#include "compile/cpu/compile.h"
+#include "support/subprocess.h"
+
+namespace autoperfect {
+namespace {
+
+// No contraction and no fast math: the contract is MLX eager's rounding. The errno and trap flags change no
+// value, they only let vector code be made. Without start files and default libraries the link takes a few
+// milliseconds, and the object has no constructors of its own; what a kernel may call is libm (and libgcc's
+// conversions).
+constexpr const char* flags =
+    "-std=c++20 -O3 -march=native -fPIC -shared -ffp-contract=off -fno-math-errno -fno-trapping-math "
+    "-fno-exceptions -fno-rtti -fvisibility=hidden -fno-stack-protector -w -pipe -nostartfiles -nostdlib";
+
+bool is_program(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && access(path.c_str(), X_OK) == 0;
+}
+
+// As a shell would find it, but never relative to the current directory. Empty: not found.
+std::string find_program(const std::string& name) {
+  if (name.empty()) return "";
+  if (name[0] == '/') return is_program(name) ? name : "";
+  if (name.find('/') != std::string::npos) return "";
+  const char* path = getenv("PATH");
+  std::istringstream folders(path ? path : "/usr/local/bin:/usr/bin:/bin");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (!folder.empty() && folder[0] == '/' && is_program(folder + "/" + name)) return folder + "/" + name;
+  }
+  return "";
+}
+
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+Result<Compiler> find_compiler() {
+  const char* chosen = getenv("CXX");
+  for (const std::string& name :
+       {std::string(chosen ? chosen : ""), std::string("g++"), std::string("c++"), std::string("clang++")}) {
+    std::string path = find_program(name);
+    if (path.empty()) continue;
+    ProcessOptions options;
+    options.seconds = 10;
+    options.environment = {"LC_ALL=C", "PATH=/usr/local/bin:/usr/bin:/bin"};
+    auto run = run_process({path, "--version"}, options);
+    if (run && run->exit_code == 0 && !run->output.empty()) {
+      return Compiler{path, first_line(run->output), flags};
+    }
+  }
+  return Diagnostic{
+      "compile",
+      "no-compiler",
+      "no C++ compiler was found, so plain MLX runs",
+      {},
+      "install g++ or clang++, or set CXX to the full path of one"};
+}
+
+}  // namespace
+
+const Result<Compiler>& system_compiler() {
+  static const Result<Compiler>* found = new Result<Compiler>(find_compiler());
+  return *found;
+}
+
+}  // namespace autoperfect

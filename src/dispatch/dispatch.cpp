@@ -1,0 +1,39 @@
+#include "dispatch/dispatch.h"
+
+#include "dispatch/kernel_primitive.h"
+#include "mlx/utils.h"
+
+namespace autoperfect {
+
+namespace {
+
+namespace mx = mlx::core;
+using Arrays = std::vector<mx::array>;
+
+Arrays run_fallback(const Graph& fallback, const Arrays& inputs, const mx::Stream& stream) {
+  if (stream == mx::default_stream(mx::default_device())) return interpret(fallback, inputs);
+  mx::StreamContext context(stream);
+  return interpret(fallback, inputs);
+}
+
+}  // namespace
+
+Arrays dispatch(
+    const std::shared_ptr<const Executable>& executable, const Arrays& inputs, mx::StreamOrDevice stream_or_device) {
+  auto stream = mx::to_stream(stream_or_device);
+  std::optional<AxisSizes> sizes;
+  if (executable->loaded && stream.device == mx::Device::cpu) sizes = axis_sizes(executable->kernel, inputs);
+  if (!sizes) return run_fallback(executable->fallback, inputs, stream);
+  std::vector<mx::Shape> shapes;
+  std::vector<mx::Dtype> dtypes;
+  for (const auto& buffer : executable->kernel.buffers) {
+    if (buffer.role == BufferRole::in) continue;
+    shapes.push_back(buffer_shape(buffer, *sizes));
+    dtypes.push_back(to_mlx(buffer.type.dtype));
+  }
+  auto primitive = std::make_shared<KernelPrimitive>(stream, executable);
+  if (shapes.size() == 1) return {mx::array(std::move(shapes[0]), dtypes[0], std::move(primitive), inputs)};
+  return mx::array::make_arrays(std::move(shapes), dtypes, primitive, inputs);
+}
+
+}  // namespace autoperfect

@@ -1,0 +1,168 @@
+#include "dispatch/kernel_primitive.h"
+
+#include <stdexcept>
+
+#include "dispatch/buffer_pool.h"
+#include "dispatch/strided_copy.h"
+#include "mlx/backend/cpu/encoder.h"
+#include "mlx/transforms.h"
+
+namespace autoperfect {
+
+namespace {
+
+namespace mx = mlx::core;
+using Arrays = std::vector<mx::array>;
+
+// Everything a launch needs, owned: the primitive and its arrays may be gone when it runs. The bytes are kept alive by
+// MLX until the stream has passed this point.
+struct Run {
+  std::shared_ptr<const Executable> executable;
+  mx::SmallVector<const void*> in;
+  mx::SmallVector<void*> out;
+  mx::SmallVector<long> dims;
+  int64_t units = 1;
+  struct Strided {
+    size_t input;
+    StridedSource source;
+    int64_t bytes;
+  };
+  std::vector<Strided> strided;
+
+  void operator()() {
+    std::vector<PooledBuffer> dense;
+    for (const auto& copy : strided) {
+      dense.push_back(pooled_buffer(copy.bytes));
+      copy_to_dense(copy.source, dense.back().get());
+      in[copy.input] = dense.back().get();
+    }
+    launch_cpu(*executable->loaded, in.data(), out.data(), dims.data(), units);
+  }
+};
+
+// Sizes of static dimensions must agree, those of dynamic ones must agree with each other.
+bool match_buffer(const Buffer& buffer, const mx::array& input, AxisSizes& sizes) {
+  if (to_mlx(buffer.type.dtype) != input.dtype() || buffer.type.shape.size() != input.ndim()) return false;
+  for (size_t d = 0; d < input.ndim(); ++d) {
+    int64_t size = input.shape()[d];
+    auto axis = d < buffer.dynamic_dims.size() ? buffer.dynamic_dims[d] : -1;
+    if (axis < 0) {
+      if (size != buffer.type.shape[d]) return false;
+    } else if (sizes[axis] < 0) {
+      sizes[axis] = size;
+    } else if (sizes[axis] != size) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void add_input(Run& run, const mx::array& input) {
+  run.in.push_back(input.data<char>());
+  if (input.flags().row_contiguous) return;
+  StridedSource source{input.data<char>(), static_cast<int64_t>(input.itemsize()), {}, {}};
+  source.shape.assign(input.shape().begin(), input.shape().end());
+  source.strides.assign(input.strides().begin(), input.strides().end());
+  run.strided.push_back({run.in.size() - 1, std::move(source), static_cast<int64_t>(input.nbytes())});
+}
+
+AxisSizes sizes_or_throw(const Kernel& kernel, const Arrays& inputs) {
+  if (auto sizes = axis_sizes(kernel, inputs)) return *sizes;
+  throw std::invalid_argument("[AutoPerfect] a kernel was replayed on inputs it was not made for");
+}
+
+}  // namespace
+
+std::optional<AxisSizes> axis_sizes(const Kernel& kernel, const Arrays& inputs) {
+  AxisSizes sizes;
+  for (const auto& axis : kernel.axes) sizes.push_back(axis.dynamic ? -1 : axis.size);
+  size_t next = 0;
+  for (const auto& buffer : kernel.buffers) {
+    if (buffer.role != BufferRole::in) break;
+    if (next == inputs.size() || !match_buffer(buffer, inputs[next], sizes)) return std::nullopt;
+    if (inputs[next++].size() == 0) return std::nullopt;
+  }
+  if (next != inputs.size()) return std::nullopt;
+  for (auto size : sizes) {
+    if (size <= 0) return std::nullopt;
+  }
+  return sizes;
+}
+
+mx::Shape buffer_shape(const Buffer& buffer, const AxisSizes& sizes) {
+  mx::Shape shape(buffer.type.shape.begin(), buffer.type.shape.end());
+  for (size_t d = 0; d < buffer.dynamic_dims.size(); ++d) {
+    if (buffer.dynamic_dims[d] >= 0) shape[d] = static_cast<int>(sizes[buffer.dynamic_dims[d]]);
+  }
+  return shape;
+}
+
+void KernelPrimitive::eval_cpu(const Arrays& inputs, Arrays& outputs) {
+  const auto& kernel = executable_->kernel;
+  auto sizes = sizes_or_throw(kernel, inputs);
+  auto run = std::make_shared<Run>();
+  run->executable = executable_;
+  for (size_t a = 0; a < kernel.axes.size(); ++a) {
+    if (kernel.axes[a].dynamic) run->dims.push_back(sizes[a]);
+  }
+  for (auto axis : executable_->loaded->launch.parallel) run->units *= sizes[axis];
+  auto& encoder = mx::cpu::get_command_encoder(stream());
+  for (const auto& input : inputs) {
+    add_input(*run, input);
+    encoder.set_input_array(input);
+  }
+  for (auto& output : outputs) {
+    output.set_data(allocate_result(output.nbytes()));
+    run->out.push_back(output.data<char>());
+    encoder.set_output_array(output);
+  }
+  encoder.dispatch([run = std::move(run)] { (*run)(); });
+}
+
+void KernelPrimitive::eval_gpu(const Arrays&, Arrays&) {
+  throw std::runtime_error("[AutoPerfect] a CPU kernel was given to a GPU stream");
+}
+
+ArrayFunction KernelPrimitive::fallback_of(const Arrays& primals, const std::vector<int>& argnums) const {
+  return [executable = executable_, primals, argnums](const Arrays& some) {
+    auto inputs = primals;
+    for (size_t i = 0; i < argnums.size(); ++i) inputs[argnums[i]] = some[i];
+    return interpret(executable->fallback, inputs);
+  };
+}
+
+Arrays KernelPrimitive::jvp(const Arrays& primals, const Arrays& tangents, const std::vector<int>& argnums) {
+  Arrays some;
+  for (auto argnum : argnums) some.push_back(primals[argnum]);
+  return mx::jvp(fallback_of(primals, argnums), some, tangents).second;
+}
+
+Arrays KernelPrimitive::vjp(
+    const Arrays& primals, const Arrays& cotangents, const std::vector<int>& argnums, const Arrays&) {
+  Arrays some;
+  for (auto argnum : argnums) some.push_back(primals[argnum]);
+  return mx::vjp(fallback_of(primals, argnums), some, cotangents).second;
+}
+
+std::pair<Arrays, std::vector<int>> KernelPrimitive::vmap(const Arrays& inputs, const std::vector<int>& axes) {
+  auto fn = [executable = executable_](const Arrays& in) { return interpret(executable->fallback, in); };
+  std::vector<int> out_axes(executable_->fallback.outputs.size(), 0);
+  return {mx::vmap(fn, axes, out_axes)(inputs), out_axes};
+}
+
+bool KernelPrimitive::is_equivalent(const mx::Primitive& other) const {
+  // Names first: two libraries may have classes of the same layout, never of the same name.
+  if (std::string_view(other.name()) != name()) return false;
+  return static_cast<const KernelPrimitive&>(other).executable_ == executable_;
+}
+
+std::vector<mx::Shape> KernelPrimitive::output_shapes(const Arrays& inputs) {
+  auto sizes = sizes_or_throw(executable_->kernel, inputs);
+  std::vector<mx::Shape> shapes;
+  for (const auto& buffer : executable_->kernel.buffers) {
+    if (buffer.role == BufferRole::out) shapes.push_back(buffer_shape(buffer, sizes));
+  }
+  return shapes;
+}
+
+}  // namespace autoperfect

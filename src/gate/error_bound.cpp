@@ -1,0 +1,372 @@
+#include "gate/error_bound.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "reference/reference.h"
+
+// The bound is itself computed by the reference executor in double: beside each value of the kernel another
+// one is written, its error. What an operation adds is its own rounding: half an ulp for arithmetic, one and
+// a half for functions (the contract allows them one), and for a sum of n terms that of any sensible order,
+// (4 + sqrt n) half ulps of the sum of magnitudes. What it passes on is found at the corners: the operation
+// is evaluated with each operand moved down and up by its error, and the largest change counts. That covers
+// steps too: a comparison whose corners differ is uncertain. When some corners are finite and others are not,
+// the error is infinite.
+
+namespace autoperfect {
+namespace {
+
+using Kind = KernelOperand::Kind;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+KernelOperand literal(double number) {
+  KernelOperand operand;
+  operand.kind = Kind::literal;
+  operand.literal = number;
+  return operand;
+}
+
+bool is_zero(const KernelOperand& operand) {
+  return operand.kind == Kind::literal && operand.literal == 0;
+}
+
+// Half the spacing of 1.0, and the smallest subnormal number.
+struct Rounding {
+  double unit = 0, quantum = 0;
+};
+
+Rounding rounding_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f16:
+      return {0x1p-11, 0x1p-24};
+    case Dtype::bf16:
+      return {0x1p-8, 0x1p-133};
+    case Dtype::f32:
+      return {0x1p-24, 0x1p-149};
+    case Dtype::f64:
+      return {0x1p-53, 0};
+    default:
+      return {};
+  }
+}
+
+// Half ulps an operation may add.
+double rounding_steps(Op op) {
+  switch (op) {
+    case Op::abs:
+    case Op::neg:
+    case Op::copy:
+    case Op::stop_gradient:
+    case Op::select:
+    case Op::maximum:
+    case Op::minimum:
+    case Op::floor:
+    case Op::ceil:
+    case Op::round:
+    case Op::sign:
+      return 0;
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::div:
+    case Op::square:
+    case Op::cast:
+      return 1;
+    default:
+      return 3;
+  }
+}
+
+class BoundKernel {
+ public:
+  explicit BoundKernel(const Kernel& source) : kernel_(source), values_(source.values.size()) {
+    for (size_t v = 0; v < values_; ++v)
+      errors_.push_back(error_of(static_cast<KernelValueId>(v)));
+    for (size_t v = 0; v < values_; ++v)
+      add_output(v);
+  }
+  const Kernel& kernel() const { return kernel_; }
+
+ private:
+  // --- writing values
+
+  KernelOperand emit(
+      Op op,
+      std::vector<AxisId> axes,
+      std::vector<KernelOperand> operands,
+      Dtype dtype = Dtype::f64,
+      std::vector<AxisId> reduced = {}) {
+    KernelValue value;
+    value.name = "e" + std::to_string(kernel_.values.size());
+    value.op = op;
+    value.dtype = dtype;
+    value.axes = std::move(axes);
+    value.reduced = std::move(reduced);
+    value.operands = std::move(operands);
+    kernel_.values.push_back(std::move(value));
+    KernelOperand operand;
+    operand.id = static_cast<KernelValueId>(kernel_.values.size() - 1);
+    return operand;
+  }
+
+  using Axes = const std::vector<AxisId>&;
+  KernelOperand add(Axes axes, const KernelOperand& a, const KernelOperand& b) {
+    if (is_zero(a)) return b;
+    return is_zero(b) ? a : emit(Op::add, axes, {a, b});
+  }
+  KernelOperand larger(Axes axes, const KernelOperand& a, const KernelOperand& b) {
+    if (is_zero(a)) return b;
+    return is_zero(b) ? a : emit(Op::maximum, axes, {a, b});
+  }
+  KernelOperand real(Axes axes, const KernelOperand& a, Dtype dtype) {
+    return is_floating(dtype) || a.kind == Kind::literal ? a : emit(Op::cast, axes, {a});
+  }
+  KernelOperand magnitude(Axes axes, const KernelOperand& a, Dtype dtype) {
+    if (a.kind == Kind::literal) return literal(std::fabs(a.literal));
+    return emit(Op::abs, axes, {real(axes, a, dtype)});
+  }
+  KernelOperand finite(Axes axes, const KernelOperand& magnitude) {
+    return emit(Op::less, axes, {magnitude, literal(infinity)}, Dtype::bool_);
+  }
+
+  // --- operands with errors
+
+  struct Uncertain {
+    KernelOperand nominal;
+    Dtype dtype;
+    KernelOperand error;
+  };
+
+  KernelOperand error_of_operand(const KernelOperand& operand) const {
+    return operand.kind == Kind::value ? errors_[operand.id] : literal(0);
+  }
+
+  // The operand moved down and up by its error.
+  std::vector<KernelOperand> corners(Axes axes, const Uncertain& a) {
+    if (is_zero(a.error)) return {a.nominal};
+    if (a.dtype == Dtype::bool_) {
+      auto doubt = emit(Op::greater, axes, {a.error, literal(0)}, Dtype::bool_);
+      auto sure = emit(Op::logical_not, axes, {doubt}, Dtype::bool_);
+      return {
+          emit(Op::logical_and, axes, {a.nominal, sure}, Dtype::bool_),
+          emit(Op::logical_or, axes, {a.nominal, doubt}, Dtype::bool_)};
+    }
+    auto nominal = real(axes, a.nominal, a.dtype);
+    auto low = emit(Op::sub, axes, {nominal, a.error});
+    auto high = emit(Op::add, axes, {nominal, a.error});
+    if (is_floating(a.dtype)) return {low, high};
+    return {emit(Op::cast, axes, {low}, a.dtype), emit(Op::cast, axes, {high}, a.dtype)};
+  }
+
+  // All combinations of the operands' corners.
+  std::vector<std::vector<KernelOperand>> combinations(Axes axes, const std::vector<Uncertain>& operands) {
+    std::vector<std::vector<KernelOperand>> found = {{}};
+    for (auto& operand : operands) {
+      std::vector<std::vector<KernelOperand>> longer;
+      for (auto& corner : corners(axes, operand)) {
+        for (auto& prefix : found) {
+          longer.push_back(prefix);
+          longer.back().push_back(corner);
+        }
+      }
+      found = std::move(longer);
+    }
+    return found;
+  }
+
+  // --- rules
+
+  KernelOperand passed_on_at_corners(KernelValueId id, const std::vector<Uncertain>& operands) {
+    const KernelValue value = kernel_.values[id];
+    KernelOperand nominal = reference_to(id), worst = literal(0), differs = literal(0), first_finite;
+    bool is_first = true;
+    for (auto& corner : combinations(value.axes, operands)) {
+      auto moved = emit(value.op, value.axes, corner, is_floating(value.dtype) ? Dtype::f64 : value.dtype);
+      kernel_.values[moved.id].attributes = value.attributes;
+      auto moved_real = real(value.axes, moved, value.dtype);
+      auto change = emit(Op::sub, value.axes, {moved_real, real(value.axes, nominal, value.dtype)});
+      worst = larger(value.axes, worst, magnitude(value.axes, change, Dtype::f64));
+      auto now_finite = finite(value.axes, magnitude(value.axes, moved_real, Dtype::f64));
+      if (is_first) first_finite = now_finite;
+      if (!is_first) {
+        auto other = emit(Op::not_equal, value.axes, {first_finite, now_finite}, Dtype::bool_);
+        differs = is_zero(differs) ? other : emit(Op::logical_or, value.axes, {differs, other}, Dtype::bool_);
+      }
+      is_first = false;
+    }
+    if (value.op == Op::div && !is_zero(operands[1].error)) {
+      // Corners on both sides of zero may well be finite.
+      auto divisor = magnitude(value.axes, operands[1].nominal, operands[1].dtype);
+      auto spans_zero = emit(Op::less, value.axes, {divisor, operands[1].error}, Dtype::bool_);
+      differs = emit(Op::logical_or, value.axes, {differs, spans_zero}, Dtype::bool_);
+    }
+    // inf - inf: no change.
+    auto is_number = emit(Op::equal, value.axes, {worst, worst}, Dtype::bool_);
+    worst = emit(Op::select, value.axes, {is_number, worst, literal(0)});
+    if (is_zero(differs)) return worst;
+    return emit(Op::select, value.axes, {differs, literal(infinity), worst});
+  }
+
+  KernelOperand passed_on(KernelValueId id, const std::vector<Uncertain>& operands) {
+    const KernelValue value = kernel_.values[id];
+    auto is_exact = [](const Uncertain& operand) { return is_zero(operand.error); };
+    if (std::all_of(operands.begin(), operands.end(), is_exact)) return literal(0);
+    bool real_result = is_floating(value.dtype);
+    switch (value.op) {
+      case Op::add:
+      case Op::sub:
+        if (real_result) return add(value.axes, operands[0].error, operands[1].error);
+        break;
+      case Op::abs:
+      case Op::neg:
+      case Op::copy:
+      case Op::stop_gradient:
+      case Op::sin:
+      case Op::cos:
+        return operands[0].error;
+      case Op::cast:
+        if (real_result && is_floating(operands[0].dtype)) return operands[0].error;
+        break;
+      case Op::maximum:
+      case Op::minimum:
+        return larger(value.axes, operands[0].error, operands[1].error);
+      default:
+        break;
+    }
+    return passed_on_at_corners(id, operands);
+  }
+
+  KernelOperand reference_to(KernelValueId id) const {
+    KernelOperand operand;
+    operand.id = id;
+    return operand;
+  }
+
+  // `factor` times the magnitude plus a quantum, where the value is finite (an infinity is exact).
+  KernelOperand own_rounding(KernelValueId id, const KernelOperand& scale, double factor) {
+    const KernelValue value = kernel_.values[id];
+    if (!is_floating(value.dtype) || factor == 0) return literal(0);
+    auto scaled = emit(Op::mul, value.axes, {scale, literal(factor)});
+    auto rounding = emit(Op::add, value.axes, {scaled, literal(rounding_of(value.dtype).quantum)});
+    auto is_finite = finite(value.axes, magnitude(value.axes, reference_to(id), value.dtype));
+    return emit(Op::select, value.axes, {is_finite, rounding, literal(0)});
+  }
+
+  KernelOperand elementwise_error(KernelValueId id) {
+    const KernelValue value = kernel_.values[id];
+    std::vector<Uncertain> operands;
+    for (size_t i = 0; i < value.operands.size(); ++i) {
+      operands.push_back(
+          {value.operands[i],
+           operand_dtype(kernel_, value, static_cast<int>(i)),
+           error_of_operand(value.operands[i])});
+    }
+    auto passed = passed_on(id, operands);
+    double factor = rounding_steps(value.op) * rounding_of(value.dtype).unit;
+    if (value.op == Op::cast && size_of(operands[0].dtype) < size_of(value.dtype)) factor = 0;
+    if (factor == 0) return passed;
+    auto own = own_rounding(id, magnitude(value.axes, reference_to(id), value.dtype), factor);
+    return add(value.axes, passed, own);
+  }
+
+  double terms_of(const KernelValue& value) const {
+    double terms = 1;
+    for (AxisId axis : value.reduced)
+      terms *= static_cast<double>(kernel_.axes[axis].size);
+    return terms;
+  }
+
+  KernelOperand sum_error(KernelValueId id, const Uncertain& operand) {
+    const KernelValue value = kernel_.values[id];
+    auto inner = inner_axes(value);
+    auto total = emit(
+        Op::sum, value.axes, {magnitude(inner, operand.nominal, operand.dtype)}, Dtype::f64, value.reduced);
+    double unit = std::max(rounding_of(kernel_.numerics.accumulate).unit, rounding_of(Dtype::f32).unit);
+    if (value.dtype == Dtype::f64) unit = rounding_of(Dtype::f64).unit;
+    auto own =
+        own_rounding(id, total, unit * (4 + std::sqrt(terms_of(value))) + rounding_of(value.dtype).unit);
+    if (is_zero(operand.error)) return own;
+    auto spread = emit(Op::copy, inner, {operand.error});
+    return add(value.axes, emit(Op::sum, value.axes, {spread}, Dtype::f64, value.reduced), own);
+  }
+
+  // Relative errors add up: |v| * (prod(1 + e/|a|) - 1).
+  KernelOperand product_error(KernelValueId id, const Uncertain& operand) {
+    const KernelValue value = kernel_.values[id];
+    auto inner = inner_axes(value);
+    auto scale = magnitude(value.axes, reference_to(id), value.dtype);
+    double unit = std::max(rounding_of(kernel_.numerics.accumulate).unit, rounding_of(value.dtype).unit);
+    auto own = own_rounding(id, scale, unit * (1 + terms_of(value)));
+    if (is_zero(operand.error)) return own;
+    auto base = emit(Op::maximum, inner, {magnitude(inner, operand.nominal, operand.dtype), literal(1e-300)});
+    auto growth = emit(Op::add, inner, {emit(Op::div, inner, {operand.error, base}), literal(1)});
+    auto all = emit(Op::prod, value.axes, {growth}, Dtype::f64, value.reduced);
+    auto excess = emit(Op::sub, value.axes, {all, literal(1)});
+    return add(value.axes, emit(Op::mul, value.axes, {excess, scale}), own);
+  }
+
+  KernelOperand reduction_error(KernelValueId id) {
+    const KernelValue value = kernel_.values[id];
+    Uncertain operand{
+        value.operands[0], operand_dtype(kernel_, value, 0), error_of_operand(value.operands[0])};
+    bool real_result = is_floating(value.dtype);
+    if (real_result && value.op == Op::sum) return sum_error(id, operand);
+    if (real_result && value.op == Op::prod) return product_error(id, operand);
+    if (is_zero(operand.error)) return literal(0);
+    auto inner = inner_axes(value);
+    switch (value.op) {
+      case Op::max:
+      case Op::min:
+        return emit(Op::max, value.axes, {emit(Op::copy, inner, {operand.error})}, Dtype::f64, value.reduced);
+      case Op::any:
+      case Op::all: {
+        auto ends = corners(inner, operand);
+        auto low = emit(value.op, value.axes, {ends[0]}, Dtype::bool_, value.reduced);
+        auto high = emit(value.op, value.axes, {ends[1]}, Dtype::bool_, value.reduced);
+        return emit(Op::cast, value.axes, {emit(Op::not_equal, value.axes, {low, high}, Dtype::bool_)});
+      }
+      case Op::sum:  // of integers or bools
+        return emit(Op::sum, value.axes, {emit(Op::copy, inner, {operand.error})}, Dtype::f64, value.reduced);
+      default:
+        return literal(0);  // argmax, argmin: to be exact
+    }
+  }
+
+  static std::vector<AxisId> inner_axes(const KernelValue& value) {
+    std::vector<AxisId> axes = value.axes;
+    axes.insert(axes.end(), value.reduced.begin(), value.reduced.end());
+    std::sort(axes.begin(), axes.end());
+    return axes;
+  }
+
+  KernelOperand error_of(KernelValueId id) {
+    return class_of(kernel_.values[id].op) == OpClass::reduction ? reduction_error(id)
+                                                                 : elementwise_error(id);
+  }
+
+  // The error of an output takes its place; the buffer of the output itself is gone.
+  void add_output(size_t id) {
+    BufferId output = kernel_.values[id].output;
+    if (output < 0) return;
+    auto error = emit(Op::copy, kernel_.values[id].axes, {errors_[id]});
+    kernel_.values[error.id].output = output;
+    kernel_.values[error.id].store = kernel_.values[id].store;
+    kernel_.values[id].output = -1;
+    kernel_.values[id].store.clear();
+    kernel_.buffers[output].type.dtype = Dtype::f64;
+  }
+
+  Kernel kernel_;
+  size_t values_;
+  std::vector<KernelOperand> errors_;  // per value of the source
+};
+
+}  // namespace
+
+Result<std::vector<Tensor>> error_bounds(const Kernel& kernel, const std::vector<Tensor>& inputs) {
+  return run_reference(BoundKernel(kernel).kernel(), inputs, Precision::oracle);
+}
+
+}  // namespace autoperfect

@@ -1,0 +1,29 @@
+// The inputs a candidate is tried on: families of values, each of which has defeated some wrong kernel
+// somewhere, at sizes (of the dynamic axes) that leave tails, single elements and full vectors.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/kernel.h"
+#include "reference/tensor.h"
+
+namespace autoperfect {
+
+struct InputFamily {
+  std::string name;  // "normal", "shifted 1021"...
+  Kernel kernel;     // with the sizes of this family
+  std::vector<Tensor> inputs;
+};
+
+// Deterministic in the seed. Families that come first matter most: a kernel whose static sizes are huge gets
+// only those.
+std::vector<InputFamily> make_families(const Kernel& kernel, uint64_t seed, int64_t max_elements);
+
+// The kernel with other sizes of its dynamic axes (one size per axis; static axes keep theirs).
+Kernel resize(const Kernel& kernel, const std::vector<int64_t>& sizes);
+
+// Elements of the largest iteration space in the kernel.
+int64_t work_of(const Kernel& kernel);
+
+}  // namespace autoperfect

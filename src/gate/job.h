@@ -1,0 +1,71 @@
+// What the parent asks of the helper process, and what it leaves behind. The job comes on the helper's stdin;
+// inputs lie in one sealed memory file, outputs in another that both processes map. The parent alone judges
+// what it finds there.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "generate/candidate.h"
+
+namespace autoperfect {
+
+constexpr int64_t page_bytes = 4096;
+
+// Whole pages of a memory file, mapped by the helper between two inaccessible ones. The data begin or end
+// with the pages.
+struct Arena {
+  int64_t offset = 0;  // in the file
+  int64_t size = 0;    // of the pages
+  int64_t data = 0;    // where in the pages the data begin
+  int64_t bytes = 0;   // of the data
+};
+
+enum Placement : int64_t { at_start = 0, at_end = 1 };
+
+struct JobFamily {
+  std::vector<int64_t> dims;     // of the dynamic axes
+  std::vector<Arena> inputs[2];  // by placement
+};
+
+struct JobChunk {
+  int64_t index = 0, begin = 0, end = 0;
+};
+
+// One call of the kernel on all its units, chunk after chunk in the order given, then finish() where there is
+// one.
+struct JobRun {
+  int64_t family = 0;
+  int64_t placement = at_end;
+  int64_t poison = 0;  // byte that outputs, scratch and partial results are filled with before
+  std::vector<JobChunk> chunks;
+  std::vector<Arena> outputs;
+};
+
+struct Job {
+  std::string binary;
+  Launch launch;
+  std::vector<JobFamily> families;
+  std::vector<JobRun> runs;
+  int64_t input_file_bytes = 0;
+  int64_t output_file_bytes = 0;
+};
+
+std::string encode(const Job& job);
+std::optional<Job> decode(const std::string& bytes);
+
+// The first page of the output file: progress, and where it faulted. The candidate could write here as well,
+// so it serves messages only.
+struct WorkerReport {
+  enum Region : int64_t { nowhere = 0, input, output, scratch, partials };
+  int64_t runs_begun = 0, runs_done = 0;
+  int64_t fault_region = nowhere;
+  int64_t fault_buffer = 0;  // which input or output
+  int64_t fault_offset = 0;  // bytes from the beginning of its data
+  int64_t fault_bytes = 0;   // size of its data
+  int64_t fault_writes = 0;
+};
+
+}  // namespace autoperfect

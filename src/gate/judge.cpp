@@ -1,0 +1,195 @@
+#include "gate/judge.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <optional>
+
+#include "gate/error_bound.h"
+#include "reference/reference.h"
+
+// The rule, element by element. `exact` is the reference in exact dtype semantics, `eager` MLX itself,
+// `oracle` the reference in double; one of the first two is enough where it says "either".
+//
+// Integers and bools: the bytes of either.
+// Floats:
+//   1. NaN, +inf, -inf or finite: as in either. A zero has the sign it has in either, unless sums of floats
+//   are involved.
+//   2. Where finite, the distance to the oracle is at most one of
+//        - the kernel's budget: the largest of ulp (in units of the output dtype at the oracle's value), abs
+//        and
+//          rel * |oracle|;
+//        - twice the larger of the distances of exact and eager at that element, plus 2 ulp.
+// What fails that is measured once more by error_bounds(), the error that rounding alone may cause there: the
+// distance to the oracle (for integers and bools: to exact) may be as large. Where it is infinite, even 1.
+// does not apply.
+
+namespace autoperfect {
+namespace {
+
+enum class Class { finite, nan, plus_infinity, minus_infinity };
+
+Class class_of_number(double x) {
+  if (std::isnan(x)) return Class::nan;
+  if (std::isinf(x)) return x > 0 ? Class::plus_infinity : Class::minus_infinity;
+  return Class::finite;
+}
+
+bool same_bytes(const Tensor& a, const Tensor& b, int64_t element) {
+  auto size = static_cast<size_t>(size_of(a.type.dtype));
+  return std::memcmp(a.bytes.data() + element * size, b.bytes.data() + element * size, size) == 0;
+}
+
+bool sums_floats(const Kernel& kernel) {
+  for (auto& value : kernel.values) {
+    if ((value.op == Op::sum || value.op == Op::prod) && is_floating(value.dtype)) return true;
+  }
+  return false;
+}
+
+// One output of one family.
+class OutputJudge {
+ public:
+  OutputJudge(const InputFamily& family, const References& references, size_t output, const Tensor& got)
+      : family_(family),
+        got_(got),
+        oracle_(references.oracle[output]),
+        exact_(references.exact[output]),
+        eager_(references.eager.empty() ? nullptr : &references.eager[output]),
+        output_(output),
+        zero_signs_(!sums_floats(family.kernel)) {}
+
+  // Empty when all is well.
+  std::string run(FamilyResult& result) {
+    for (int64_t e = 0; e < got_.type.elements(); ++e) {
+      bool good = is_floating(got_.type.dtype) ? float_is_good(e, result) : integer_is_good(e);
+      if (!good) return describe(e);
+    }
+    return "";
+  }
+
+ private:
+  bool integer_is_good(int64_t e) {
+    if (same_bytes(got_, exact_, e) || (eager_ && same_bytes(got_, *eager_, e))) return true;
+    if (got_.type.dtype == Dtype::bool_ && got_.bytes[static_cast<size_t>(e)] > 1) return false;
+    return std::fabs(got_.at(e) - exact_.at(e)) <= bound(e);
+  }
+
+  bool float_is_good(int64_t e, FamilyResult& result) {
+    double got = got_.at(e), oracle = oracle_.at(e), exact = exact_.at(e);
+    double eager = eager_ ? eager_->at(e) : exact;
+    Class kind = class_of_number(got);
+    if (kind != class_of_number(exact) && kind != class_of_number(eager)) return std::isinf(bound(e));
+    if (kind != Class::finite) return true;
+    if (zero_signs_ && got == 0 && exact == 0 && eager == 0 && std::signbit(got) != std::signbit(exact) &&
+        std::signbit(got) != std::signbit(eager)) {
+      return false;
+    }
+    double ulp = ulp_at(got_.type.dtype, oracle);
+    double error = distance(got, oracle), theirs = std::max(distance(exact, oracle), distance(eager, oracle));
+    record(result, error, distance(eager, oracle), ulp);
+    const Numerics& numerics = family_.kernel.numerics;
+    double budget = std::max({numerics.ulp * ulp, numerics.abs, numerics.rel * std::fabs(oracle)});
+    return error <= budget || error <= 2 * theirs + 2 * ulp || error <= bound(e);
+  }
+
+  // Equal infinities are at distance 0; where the oracle is finite and the dtype overflows, the class
+  // decides.
+  static double distance(double number, double oracle) {
+    if (number == oracle || !std::isfinite(number) || !std::isfinite(oracle)) return 0;
+    return std::fabs(number - oracle);
+  }
+
+  static void record(FamilyResult& result, double error, double eager_error, double ulp) {
+    result.worst_abs = std::max(result.worst_abs, error);
+    result.worst_ulp = std::max(result.worst_ulp, error / ulp);
+    result.eager_ulp = std::max(result.eager_ulp, eager_error / ulp);
+  }
+
+  // Computed only when some element needs it.
+  double bound(int64_t e) {
+    if (!bounds_) {
+      auto computed = error_bounds(family_.kernel, family_.inputs);
+      bounds_ = computed ? std::move((*computed)[output_]) : Tensor::zeros({Dtype::f64, got_.type.shape});
+    }
+    double bound = bounds_->at(e);
+    return std::isnan(bound) ? 0 : bound;
+  }
+
+  std::string describe(int64_t e) {
+    std::string text = fmt::format(
+        "%{}{}: expected {}, got {}",
+        name(),
+        index_text(got_.type.shape, e),
+        format_element(exact_, e),
+        format_element(got_, e));
+    if (!is_floating(got_.type.dtype) || !std::isfinite(got_.at(e)) || !std::isfinite(exact_.at(e)))
+      return text;
+    double error = distance(got_.at(e), oracle_.at(e));
+    return text +
+           fmt::format(" (off by {:.3g}, {:.3g} ulp)", error, error / ulp_at(got_.type.dtype, oracle_.at(e)));
+  }
+
+  static std::string format_element(const Tensor& tensor, int64_t e) {
+    if (!is_floating(tensor.type.dtype)) return std::to_string(tensor.integer_at(e));
+    return tensor.type.dtype == Dtype::f64 ? fmt::format("{}", tensor.at(e))
+                                           : fmt::format("{}", static_cast<float>(tensor.at(e)));
+  }
+
+  std::string name() const {
+    size_t next = 0;
+    for (auto& buffer : family_.kernel.buffers) {
+      if (buffer.role == BufferRole::out && next++ == output_) return buffer.name;
+    }
+    return "?";
+  }
+
+  const InputFamily& family_;
+  const Tensor& got_;
+  const Tensor& oracle_;
+  const Tensor& exact_;
+  const Tensor* eager_;
+  size_t output_;
+  bool zero_signs_;
+  std::optional<Tensor> bounds_;
+};
+
+}  // namespace
+
+std::string index_text(const Shape& shape, int64_t element) {
+  if (shape.empty()) return "";
+  std::vector<int64_t> index(shape.size());
+  for (size_t d = shape.size(); d-- > 0;) {
+    int64_t size = std::max<int64_t>(1, shape[d]);
+    index[d] = element % size;
+    element /= size;
+  }
+  return fmt::format("[{}]", fmt::join(index, ", "));
+}
+
+double ulp_at(Dtype dtype, double number) {
+  struct Limits {
+    int digits, smallest_exponent, largest_exponent;
+  };
+  Limits limits = dtype == Dtype::f16    ? Limits{10, -14, 15}
+                  : dtype == Dtype::bf16 ? Limits{7, -126, 127}
+                  : dtype == Dtype::f64  ? Limits{52, -1022, 1023}
+                                         : Limits{23, -126, 127};
+  int exponent = number == 0 || !std::isfinite(number) ? limits.smallest_exponent : std::ilogb(number);
+  exponent = std::min(std::max(exponent, limits.smallest_exponent), limits.largest_exponent);
+  return std::ldexp(1.0, exponent - limits.digits);
+}
+
+FamilyResult judge(
+    const InputFamily& family, const References& references, const std::vector<Tensor>& outputs) {
+  FamilyResult result;
+  result.family = family.name;
+  for (size_t i = 0; i < outputs.size() && result.failure.empty(); ++i) {
+    result.failure = OutputJudge(family, references, i, outputs[i]).run(result);
+  }
+  result.passed = result.failure.empty();
+  return result;
+}
+
+}  // namespace autoperfect

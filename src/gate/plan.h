@@ -1,0 +1,23 @@
+// Which runs a candidate has to make, and where their data lie.
+#pragma once
+
+#include <vector>
+
+#include "gate/families.h"
+#include "gate/job.h"
+
+namespace autoperfect {
+
+// Every family is run three times, with other families in between (A, B, A), each time over memory poisoned
+// anew:
+//   pass 0: in one piece (with partial results: in the pieces the runtime makes), buffers ending with their
+//   pages; pass 1: families in reverse order, in uneven pieces, last piece first, buffers beginning with
+//   their pages; pass 2: as pass 0, over another poison.
+constexpr int passes = 3;
+
+Job plan_job(const std::vector<InputFamily>& families, const Launch& launch, const std::string& binary);
+
+// The index in job.runs of a family's run in a pass.
+size_t run_index(size_t families, int pass, size_t family);
+
+}  // namespace autoperfect

@@ -1,0 +1,41 @@
+// A kernel somebody proposes for a region: source, how to launch it, and where it came from. Nothing runs before it
+// was checked, compiled and passed the gate.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/kernel.h"
+
+namespace autoperfect {
+
+// How the CPU runtime runs a kernel: the axes of `parallel`, flattened (outermost first), are `units`; the runtime cuts
+// [0, units) into chunks and calls the kernel on each. With partial_bytes > 0 each chunk has its own partial result
+// and finish() combines them in order; the number of chunks then depends on the sizes alone, so that results do not
+// depend on the number of threads.
+struct Launch {
+  std::vector<AxisId> parallel;
+  int64_t grain = 1;          // fewest units worth a chunk of their own
+  int64_t align = 1;          // chunks begin at multiples of this many units
+  int64_t scratch_bytes = 0;  // per thread, 64-byte aligned
+  int64_t partial_bytes = 0;  // per chunk, 64-byte aligned; 0: no finish()
+  bool operator==(const Launch&) const = default;
+};
+
+// Language `cpu`: the source defines, behind the prelude (src/compile/cpu/prelude*), in C++ with C linkage,
+//   void autoperfect_kernel(const void* const* in, void* const* out, void* scratch, void* partial,
+//                           const long* dims, long begin, long end);
+//   void autoperfect_finish(const void* const* in, void* const* out, const void* partials, long chunks,
+//                           const long* dims);                       // only with partial_bytes > 0
+// in/out: buffers in ABI order; dims: sizes of the dynamic axes in axis order; [begin, end): units.
+struct Candidate {
+  std::string signature;   // of the kernel it is for
+  std::string target;      // Target::name
+  std::string language = "cpu";
+  std::string source;
+  Launch launch;
+  std::string provenance;  // e.g. "schedule: rows passes=3 unroll=4 cache=scratch store=stream"
+};
+
+}  // namespace autoperfect

@@ -1,0 +1,213 @@
+#include "generate/schedule/body.h"
+
+#include <algorithm>
+
+namespace autoperfect::schedule {
+namespace {
+
+// " + stride * g" for every group of `groups` the access moves along.
+std::string moved(const Access& access, const std::vector<int>& groups) {
+  std::string text;
+  for (int g : groups) {
+    if (access.strides[g].is(0)) continue;
+    text += " + g" + std::to_string(g);
+    if (!access.strides[g].is(1)) text += " * " + access.strides[g].text();
+  }
+  return text;
+}
+
+constexpr int64_t row_padding = 64;  // elements; whole vectors are stored past the end of a row
+
+}  // namespace
+
+std::vector<Dtype> Body::operand_dtypes(const KernelValue& value) const {
+  std::vector<Dtype> dtypes;
+  for (size_t i = 0; i < value.operands.size(); ++i)
+    dtypes.push_back(operand_dtype(kernel_, value, static_cast<int>(i)));
+  return dtypes;
+}
+
+bool Body::supported() const {
+  for (auto& value : kernel_.values) {
+    auto dtypes = operand_dtypes(value);
+    if (is_reduction(value)) {
+      bool arg_ok = dtypes[0] != Dtype::bool_ && value.reduced.size() == 1 &&
+          nest_.group_of(value.reduced[0]) == nest_.vector_group && nest_.inner_groups.empty();
+      bool positional = value.op == Op::argmax || value.op == Op::argmin;
+      if (positional ? !arg_ok : !reduction(value.op, dtypes[0], value.dtype)) return false;
+    } else if (!expression(value, dtypes, std::vector<std::string>(dtypes.size(), "x"))) {
+      return false;
+    }
+    if (value.output < 0 || nest_.vector_group < 0) continue;
+    auto& store = nest_.accesses[nest_.access_of(value.output, value.store)];
+    auto& stride = store.strides[nest_.vector_group];
+    if (!stride.is(1) && !stride.is(0)) return false;
+  }
+  return true;
+}
+
+int64_t Body::scratch_bytes() const {
+  if (passes_.kept.empty()) return 0;
+  int64_t rows = 1;
+  for (int g : nest_.inner_groups) rows *= nest_.groups[g].seen_size;
+  int64_t row = (nest_.groups[nest_.vector_group].seen_size + row_padding - 1) / row_padding * row_padding;
+  return rows * row * static_cast<int64_t>(sizeof(float)) * static_cast<int64_t>(passes_.kept.size());
+}
+
+std::string Body::scratch_pointers(int depth) const {
+  std::string text;
+  int64_t each = passes_.kept.empty() ? 0 : scratch_bytes() / static_cast<int64_t>(passes_.kept.size() * sizeof(float));
+  for (size_t k = 0; k < passes_.kept.size(); ++k)
+    text += indent(depth) + "ap::f32* const s" + std::to_string(passes_.kept[k]) + " = (ap::f32*)scratch + " +
+        std::to_string(each * static_cast<int64_t>(k)) + ";\n";
+  return text;
+}
+
+std::string Body::scratch_index() const {
+  std::string index;
+  int64_t step = (nest_.groups[nest_.vector_group].seen_size + row_padding - 1) / row_padding * row_padding;
+  for (size_t k = nest_.inner_groups.size(); k-- > 0;) {
+    index += " + g" + std::to_string(nest_.inner_groups[k]) + " * " + std::to_string(step);
+    step *= nest_.groups[nest_.inner_groups[k]].seen_size;
+  }
+  return index + " + j";
+}
+
+std::string Body::unit_pointers(int depth) const {
+  std::string text;
+  for (size_t a = 0; a < nest_.accesses.size(); ++a) {
+    auto& access = nest_.accesses[a];
+    std::string offset = access.offset.is(0) ? "" : " + " + access.offset.text();
+    text += indent(depth) + "auto* const p" + std::to_string(a) + " = b" + std::to_string(access.buffer) + offset +
+        moved(access, nest_.unit_groups) + ";\n";
+  }
+  return text;
+}
+
+std::string Body::inner_pointers(int, int depth) const {
+  std::string text;
+  for (size_t a = 0; a < nest_.accesses.size(); ++a)
+    text += indent(depth) + "auto* const q" + std::to_string(a) + " = p" + std::to_string(a) +
+        moved(nest_.accesses[a], nest_.inner_groups) + ";\n";
+  return text;
+}
+
+std::string Body::position(AxisId axis, Dtype dtype, bool element) const {
+  int group = nest_.group_of(axis);
+  std::string index = element && group == nest_.vector_group ? "(ap::iota() + (int)j)"
+                                                             : "ap::splat<ap::vi32>((int)g" + std::to_string(group) + ")";
+  return convert(Dtype::i32, dtype, index);
+}
+
+std::string Body::load_unit(int access) const {
+  auto& a = nest_.accesses[access];
+  std::string offset = a.offset.is(0) ? "" : " + " + a.offset.text();
+  return "ap::uniform(b" + std::to_string(a.buffer) + offset + moved(a, nest_.unit_groups) + ")";
+}
+
+std::string Body::unit_operand(const KernelValue& value, int i) const {
+  auto& operand = value.operands[i];
+  Dtype dtype = operand_dtype(kernel_, value, i);
+  switch (operand.kind) {
+    case KernelOperand::Kind::value: return id("u", operand.id);
+    case KernelOperand::Kind::load: return load_unit(nest_.access_of(operand.id, operand.index));
+    case KernelOperand::Kind::literal: return literal(dtype, operand.literal);
+    case KernelOperand::Kind::iota: return position(operand.id, dtype, false);
+  }
+  return "";
+}
+
+std::string Body::unit_values(int after, int depth, bool scalars_only) const {
+  std::string text;
+  for (size_t v = 0; v < kernel_.values.size(); ++v) {
+    auto& value = kernel_.values[v];
+    if (passes_.varies[v] || passes_.ready[v] != after || (scalars_only && !value.axes.empty())) continue;
+    std::string name = id("u", static_cast<int>(v));
+    if (!is_reduction(value)) {
+      std::vector<std::string> operands;
+      for (size_t i = 0; i < value.operands.size(); ++i) operands.push_back(unit_operand(value, static_cast<int>(i)));
+      text += indent(depth) + "const " + vector_type(value.dtype) + " " + name + " = " +
+          *expression(value, operand_dtypes(value), operands) + ";\n";
+    }
+    if (value.output < 0) continue;
+    auto& access = nest_.accesses[nest_.access_of(value.output, value.store)];
+    std::string offset = access.offset.is(0) ? "" : " + " + access.offset.text();
+    text += indent(depth) + "ap::store(b" + std::to_string(access.buffer) + offset + moved(access, nest_.unit_groups) +
+        ", " + name + ", 1);\n";
+  }
+  return text;
+}
+
+std::string Body::load_element(Scope& scope, int access) const {
+  if (auto it = scope.loads.find(access); it != scope.loads.end()) return it->second;
+  auto& stride = nest_.accesses[access].strides[nest_.vector_group];
+  std::string pointer = id("q", access);
+  std::string text;
+  if (stride.is(0)) {
+    text = "ap::uniform(" + pointer + ")";
+  } else if (stride.is(1)) {
+    text = "ap::load(" + pointer + " + j" + (scope.tail ? ", n)" : ")");
+  } else {
+    std::string positions = scope.tail ? "ap::positions(j, n)" : "ap::positions(j, ap::W)";
+    text = "ap::gather(" + pointer + ", " + positions + " * " + stride.text() + ")";
+  }
+  return scope.loads[access] = scope.define(id("x", access), text);
+}
+
+std::string Body::element_operand(Scope& scope, const KernelValue& value, int i) const {
+  auto& operand = value.operands[i];
+  Dtype dtype = operand_dtype(kernel_, value, i);
+  switch (operand.kind) {
+    case KernelOperand::Kind::value:
+      return passes_.varies[operand.id] ? element_value(scope, operand.id) : id("u", operand.id);
+    case KernelOperand::Kind::load: return load_element(scope, nest_.access_of(operand.id, operand.index));
+    case KernelOperand::Kind::literal: return literal(dtype, operand.literal);
+    case KernelOperand::Kind::iota: return position(operand.id, dtype, true);
+  }
+  return "";
+}
+
+std::string Body::element_value(Scope& scope, int v) const {
+  if (auto it = scope.values.find(v); it != scope.values.end()) return it->second;
+  std::string name = id("v", v);
+  bool kept = passes_.kept_in[v] >= 0;
+  if (kept && scope.sweep > passes_.kept_in[v])
+    return scope.values[v] = scope.define(name, "ap::load(" + id("s", v) + scratch_index() + ")");
+  auto& value = kernel_.values[v];
+  std::vector<std::string> operands;
+  for (size_t i = 0; i < value.operands.size(); ++i)
+    operands.push_back(element_operand(scope, value, static_cast<int>(i)));
+  scope.statement(
+      "const " + vector_type(value.dtype) + " " + name + " = " + *expression(value, operand_dtypes(value), operands) +
+      ";");
+  if (kept) scope.statement("ap::store(" + id("s", v) + scratch_index() + ", " + name + ");");
+  return scope.values[v] = name;
+}
+
+std::string Body::elements(int sweep, bool tail, int depth) const {
+  Scope scope{sweep, tail, depth};
+  if (tail)
+    for (int v : passes_.reductions[sweep]) {
+      scope.statement("auto& " + id("a", v) + " = " + id("a", v) + "_0;");
+      if (arg(v)) scope.statement("auto& " + id("i", v) + " = " + id("i", v) + "_0;");
+    }
+  for (int v : passes_.reductions[sweep]) arg(v) ? accumulate_position(scope, v) : accumulate(scope, v);
+  for (int v : passes_.outputs[sweep]) {
+    std::string name = element_value(scope, v);
+    std::string target = id("q", nest_.access_of(kernel_.values[v].output, kernel_.values[v].store)) + " + j";
+    bool stream = choice_.stream && !tail;
+    scope.statement(std::string(stream ? "ap::stream(" : "ap::store(") + target + ", " + name + (tail ? ", n);" : ");"));
+  }
+  if (choice_.prefetch && !tail && sweep + 1 == passes_.count && !nest_.unit_groups.empty()) {
+    int unit = nest_.unit_groups.back();
+    for (size_t a = 0; a < nest_.accesses.size(); ++a) {
+      auto& access = nest_.accesses[a];
+      bool input = kernel_.buffers[access.buffer].role == BufferRole::in;
+      if (input && access.strides[nest_.vector_group].is(1) && !access.strides[unit].is(0))
+        scope.statement("ap::prefetch(" + id("q", static_cast<int>(a)) + " + j + " + access.strides[unit].text() + ");");
+    }
+  }
+  return scope.text;
+}
+
+}  // namespace autoperfect::schedule

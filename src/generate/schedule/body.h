@@ -1,0 +1,62 @@
+// The text inside the loops of a CPU kernel: values of one unit, values of one vector of elements, accumulators.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "generate/schedule/expression.h"
+#include "generate/schedule/nest.h"
+#include "generate/schedule/passes.h"
+#include "generate/schedule/scope.h"
+#include "generate/schedule/writer.h"
+#include "ir/kernel.h"
+
+namespace autoperfect::schedule {
+
+class Body {
+ public:
+  Body(const Kernel& kernel, const Nest& nest, const Passes& passes, const Choice& choice)
+      : kernel_(kernel), nest_(nest), passes_(passes), choice_(choice) {}
+
+  bool supported() const;
+  int64_t scratch_bytes() const;
+
+  std::string scratch_pointers(int depth) const;
+  std::string unit_pointers(int depth) const;       // p<k>: where access k starts for this unit
+  std::string inner_pointers(int sweep, int depth) const;  // q<k>: p<k> moved by the inner groups
+  // Values of the unit that are ready after that many sweeps. scalars_only: those without any axis.
+  std::string unit_values(int after, int depth, bool scalars_only = false) const;
+  std::string elements(int sweep, bool tail, int depth) const;  // one vector at j; tail: n elements of it
+
+  std::string declare_accumulators(int sweep, int depth) const;
+  std::string accumulator_parameters(int sweep) const;
+  std::string accumulator_arguments(int sweep, int copy) const;
+  std::string combine(int sweep, int depth) const;  // over unrolled copies and lanes, into u<v>
+  std::string store_partials(int depth) const;
+  std::string gather_partials(int depth, int64_t bytes) const;
+
+ private:
+  std::vector<Dtype> operand_dtypes(const KernelValue& value) const;
+  std::string unit_operand(const KernelValue& value, int operand) const;
+  std::string element_operand(Scope& scope, const KernelValue& value, int operand) const;
+  std::string element_value(Scope& scope, int v) const;
+  std::string load_element(Scope& scope, int access) const;
+  std::string load_unit(int access) const;
+  std::string position(AxisId axis, Dtype dtype, bool element) const;
+  void accumulate(Scope& scope, int v) const;
+  void accumulate_position(Scope& scope, int v) const;
+  std::string merge_copies(int v, int depth) const;
+  std::string end_across(int v, const std::string& vector, int depth) const;
+  bool arg(int v) const { return kernel_.values[v].op == Op::argmax || kernel_.values[v].op == Op::argmin; }
+  ReductionText text_of(int v) const;
+  std::string extreme_init(int v) const;
+  std::string scratch_index() const;
+
+  const Kernel& kernel_;
+  const Nest& nest_;
+  const Passes& passes_;
+  const Choice& choice_;
+};
+
+}  // namespace autoperfect::schedule

@@ -1,0 +1,190 @@
+#include "generate/schedule/nest.h"
+
+#include <algorithm>
+#include <set>
+
+namespace autoperfect::schedule {
+namespace {
+
+bool contains(const std::vector<AxisId>& axes, AxisId axis) {
+  return std::find(axes.begin(), axes.end(), axis) != axes.end();
+}
+
+// Row-major strides of a buffer; none when two dimensions are dynamic (their product is no Extent).
+std::optional<std::vector<Extent>> buffer_strides(const Buffer& buffer) {
+  std::vector<Extent> strides(buffer.type.shape.size());
+  Extent step{1, 0};
+  for (size_t d = strides.size(); d-- > 0;) {
+    strides[d] = step;
+    if (buffer.dynamic_dims[d] >= 0) {
+      if (step.dynamic) return std::nullopt;
+      step = {0, step.fixed};
+    } else {
+      step = step.times(buffer.type.shape[d]);
+    }
+  }
+  return strides;
+}
+
+class Finder {
+ public:
+  explicit Finder(const Kernel& kernel) : kernel_(kernel) {}
+
+  std::optional<Nest> run() {
+    for (auto& value : kernel_.values) {
+      for (AxisId axis : value.reduced) reduced_.insert(axis);
+      for (auto& operand : value.operands)
+        if (operand.kind == KernelOperand::Kind::iota) pinned_.insert(operand.id);
+    }
+    if (!find_accesses()) return std::nullopt;
+    for (bool reduced : {false, true}) collapse(reduced);
+    for (auto& access : nest_.accesses) access.strides = group_strides(access);
+    if (!choose_loops()) return std::nullopt;
+    return std::move(nest_);
+  }
+
+ private:
+  bool find_accesses();
+  bool add_access(BufferId buffer, const std::vector<Affine>& index);
+  Extent stride(const Access& access, AxisId axis) const { return axis_strides_[&access - nest_.accesses.data()][axis]; }
+  std::vector<Extent> group_strides(const Access& access) const {
+    std::vector<Extent> strides;
+    for (auto& group : nest_.groups) strides.push_back(stride(access, group.axes.back()));
+    return strides;
+  }
+  bool mergeable(AxisId outer, AxisId inner) const;
+  void collapse(bool reduced);
+  bool choose_loops();
+  bool unit_stride_along(int group) const;
+  bool one_sweep() const;
+
+  const Kernel& kernel_;
+  std::set<AxisId> reduced_, pinned_;
+  Nest nest_;
+  std::vector<std::vector<Extent>> axis_strides_;  // per access, per axis
+};
+
+bool Finder::add_access(BufferId buffer, const std::vector<Affine>& index) {
+  if (nest_.access_of(buffer, index) >= 0) return true;
+  auto strides = buffer_strides(kernel_.buffers[buffer]);
+  if (!strides) return false;
+  Access access{buffer, index, {}, {}};
+  std::vector<Extent> along(kernel_.axes.size());
+  for (size_t d = 0; d < index.size(); ++d) {
+    access.offset = access.offset.plus((*strides)[d].times(index[d].offset));
+    for (auto& [axis, c] : index[d].terms) along[axis] = along[axis].plus((*strides)[d].times(c));
+  }
+  nest_.accesses.push_back(std::move(access));
+  axis_strides_.push_back(std::move(along));
+  return true;
+}
+
+bool Finder::find_accesses() {
+  for (auto& value : kernel_.values) {
+    for (auto& operand : value.operands)
+      if (operand.kind == KernelOperand::Kind::load && !add_access(operand.id, operand.index)) return false;
+    if (value.output >= 0 && !add_access(value.output, value.store)) return false;
+  }
+  return true;
+}
+
+bool Finder::mergeable(AxisId outer, AxisId inner) const {
+  if (pinned_.count(outer) || pinned_.count(inner)) return false;
+  for (auto& value : kernel_.values)
+    if (contains(value.axes, outer) != contains(value.axes, inner)) return false;
+  int64_t size = kernel_.axes[inner].size;
+  for (auto& access : nest_.accesses)
+    if (!(stride(access, outer) == stride(access, inner).times(size))) return false;
+  return true;
+}
+
+void Finder::collapse(bool reduced) {
+  size_t first = nest_.groups.size();
+  for (AxisId axis = 0; axis < static_cast<AxisId>(kernel_.axes.size()); ++axis) {
+    if (reduced_.count(axis) != static_cast<size_t>(reduced)) continue;
+    auto& info = kernel_.axes[axis];
+    if (nest_.groups.size() > first && mergeable(nest_.groups.back().axes.back(), axis)) {
+      auto& group = nest_.groups.back();
+      group.axes.push_back(axis);
+      group.size = group.size.times(info.size);
+      group.seen_size *= info.size;
+      continue;
+    }
+    Extent size = info.dynamic ? Extent{0, 1} : Extent{info.size, 0};
+    nest_.groups.push_back({{axis}, size, info.size, reduced});
+  }
+}
+
+// The reduced group memory is contiguous along, in the largest buffer that moves along it at all.
+bool Finder::unit_stride_along(int group) const {
+  int64_t most = -1;
+  bool unit = false;
+  for (auto& access : nest_.accesses) {
+    int64_t bytes = kernel_.buffers[access.buffer].type.bytes();
+    if (access.strides[group].is(0) || bytes <= most) continue;
+    most = bytes;
+    unit = access.strides[group].is(1);
+  }
+  return unit || most < 0;
+}
+
+// Nothing that varies over a reduced axis waits for a reduction.
+bool Finder::one_sweep() const {
+  std::vector<bool> late(kernel_.values.size(), false);
+  for (size_t v = 0; v < kernel_.values.size(); ++v) {
+    auto& value = kernel_.values[v];
+    bool positional = value.op == Op::argmax || value.op == Op::argmin;
+    bool waits = false;
+    for (auto& operand : value.operands)
+      waits |= operand.kind == KernelOperand::Kind::value && late[operand.id];
+    if (positional || (waits && (!value.axes.empty() || !value.reduced.empty()))) return false;
+    late[v] = waits || !value.reduced.empty();
+  }
+  return true;
+}
+
+bool Finder::choose_loops() {
+  int count = static_cast<int>(nest_.groups.size());
+  int parallel = static_cast<int>(
+      std::count_if(nest_.groups.begin(), nest_.groups.end(), [](const Group& g) { return !g.reduced; }));
+  nest_.vector_group = count - 1;
+  if (count == parallel) {
+    nest_.shape = count <= 1 ? Shape::flat : Shape::rows;
+    for (int g = 0; g + 1 < count; ++g) nest_.unit_groups.push_back(g);
+    return true;
+  }
+  if (!unit_stride_along(count - 1)) return false;
+  if (parallel == 0 && one_sweep()) {
+    nest_.shape = count == 1 ? Shape::full_flat : Shape::full_rows;
+    for (int g = 0; g + 1 < count; ++g) nest_.unit_groups.push_back(g);
+    return true;
+  }
+  nest_.shape = Shape::rows;
+  for (int g = 0; g < parallel; ++g) nest_.unit_groups.push_back(g);
+  for (int g = parallel; g + 1 < count; ++g) nest_.inner_groups.push_back(g);
+  return true;
+}
+
+}  // namespace
+
+std::string Extent::text() const {
+  if (!dynamic) return std::to_string(fixed);
+  std::string scaled = dynamic == 1 ? "d0" : "d0 * " + std::to_string(dynamic);
+  return fixed ? "(" + scaled + " + " + std::to_string(fixed) + ")" : dynamic == 1 ? scaled : "(" + scaled + ")";
+}
+
+int Nest::group_of(AxisId axis) const {
+  for (size_t g = 0; g < groups.size(); ++g)
+    if (contains(groups[g].axes, axis)) return static_cast<int>(g);
+  return -1;
+}
+
+int Nest::access_of(BufferId buffer, const std::vector<Affine>& index) const {
+  for (size_t a = 0; a < accesses.size(); ++a)
+    if (accesses[a].buffer == buffer && accesses[a].index == index) return static_cast<int>(a);
+  return -1;
+}
+
+std::optional<Nest> find_nest(const Kernel& kernel) { return Finder(kernel).run(); }
+
+}  // namespace autoperfect::schedule

@@ -1,0 +1,59 @@
+// The loops of a CPU kernel: axes of KernelIR collapsed into as few groups as memory allows, the strides of every
+// load and store along them, and which group the vector lanes run along.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/kernel.h"
+
+namespace autoperfect::schedule {
+
+// fixed + dynamic * d0, where d0 is the size of the kernel's dynamic axis.
+struct Extent {
+  int64_t fixed = 0;
+  int64_t dynamic = 0;
+  bool operator==(const Extent&) const = default;
+  Extent times(int64_t n) const { return {fixed * n, dynamic * n}; }
+  Extent plus(const Extent& o) const { return {fixed + o.fixed, dynamic + o.dynamic}; }
+  bool is(int64_t n) const { return fixed == n && dynamic == 0; }
+  std::string text() const;
+};
+
+// Adjacent axes that every buffer walks through as if they were one.
+struct Group {
+  std::vector<AxisId> axes;
+  Extent size;
+  int64_t seen_size = 1;  // with the dynamic axis at the size it was first seen with
+  bool reduced = false;
+};
+
+// Where a load or store lies: offset + sum over groups of stride * index, in elements.
+struct Access {
+  BufferId buffer = -1;
+  std::vector<Affine> index;
+  Extent offset;
+  std::vector<Extent> strides;  // per group
+};
+
+enum class Shape { flat, rows, full_flat, full_rows };
+
+struct Nest {
+  std::vector<Group> groups;      // parallel ones first, then reduced ones, outermost first
+  std::vector<Access> accesses;   // distinct
+  Shape shape = Shape::flat;
+  std::vector<int> unit_groups;   // their product is the range the runtime splits (empty: the vector group itself)
+  std::vector<int> inner_groups;  // sequential loops inside a unit, around the vector loop
+  int vector_group = -1;          // -1: everything is a scalar
+
+  int group_of(AxisId axis) const;
+  int access_of(BufferId buffer, const std::vector<Affine>& index) const;
+  bool splits_vector_group() const { return shape == Shape::flat || shape == Shape::full_flat; }
+};
+
+// None when the kernel is outside what the CPU schedules know (for example a reduction along a strided axis).
+std::optional<Nest> find_nest(const Kernel& kernel);
+
+}  // namespace autoperfect::schedule

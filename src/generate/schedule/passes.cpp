@@ -1,0 +1,108 @@
+#include "generate/schedule/passes.h"
+
+#include <algorithm>
+
+namespace autoperfect::schedule {
+namespace {
+
+bool is_costly(Op op) {
+  switch (op) {
+    case Op::exp: case Op::expm1: case Op::log: case Op::log2: case Op::log10: case Op::log1p: case Op::sin:
+    case Op::cos: case Op::tan: case Op::sinh: case Op::cosh: case Op::tanh: case Op::asin: case Op::acos:
+    case Op::atan: case Op::asinh: case Op::acosh: case Op::atanh: case Op::erf: case Op::erfinv: case Op::sigmoid:
+    case Op::power: case Op::logaddexp: case Op::atan2: case Op::div: case Op::sqrt: case Op::rsqrt:
+    case Op::remainder:
+      return true;
+    default: return false;
+  }
+}
+
+class PassFinder {
+ public:
+  PassFinder(const Kernel& kernel, const Nest& nest) : kernel_(kernel), nest_(nest) {}
+
+  Passes run(Keep keep) {
+    size_t n = kernel_.values.size();
+    passes_.ready.assign(n, 0);
+    passes_.varies.assign(n, false);
+    passes_.kept_in.assign(n, -1);
+    costly_.assign(n, false);
+    for (size_t v = 0; v < n; ++v) classify(static_cast<int>(v));
+    passes_.reductions.resize(passes_.count);
+    passes_.outputs.resize(passes_.count);
+    for (size_t v = 0; v < n; ++v) {
+      auto& value = kernel_.values[v];
+      if (is_reduction(value)) passes_.reductions[passes_.ready[v] - 1].push_back(static_cast<int>(v));
+      if (value.output >= 0 && passes_.varies[v]) passes_.outputs[passes_.ready[v]].push_back(static_cast<int>(v));
+    }
+    if (keep != Keep::nothing) choose_kept(keep);
+    return std::move(passes_);
+  }
+
+ private:
+  bool loops_over(AxisId axis) const {
+    int group = nest_.group_of(axis);
+    return group == nest_.vector_group ||
+        std::find(nest_.inner_groups.begin(), nest_.inner_groups.end(), group) != nest_.inner_groups.end();
+  }
+  void classify(int v);
+  void choose_kept(Keep keep);
+  void walk(int v, int sweep, Keep keep, std::vector<int>& first_sweep, std::vector<bool>& seen);
+
+  const Kernel& kernel_;
+  const Nest& nest_;
+  Passes passes_;
+  std::vector<bool> costly_;
+};
+
+void PassFinder::classify(int v) {
+  auto& value = kernel_.values[v];
+  bool costly = is_costly(value.op);
+  for (auto& operand : value.operands) {
+    if (operand.kind != KernelOperand::Kind::value) continue;
+    passes_.ready[v] = std::max(passes_.ready[v], passes_.ready[operand.id]);
+    costly = costly || (passes_.varies[operand.id] && costly_[operand.id]);
+  }
+  passes_.varies[v] = std::any_of(value.axes.begin(), value.axes.end(), [&](AxisId a) { return loops_over(a); });
+  costly_[v] = costly && passes_.varies[v];
+  if (is_reduction(value)) passes_.ready[v] += 1;
+  bool sweeps = is_reduction(value) || (passes_.varies[v] && value.output >= 0);
+  if (sweeps) passes_.count = std::max(passes_.count, passes_.ready[v] + (is_reduction(value) ? 0 : 1));
+}
+
+// Values a later sweep would compute again: written to a scratch row by the sweep that computes them first.
+void PassFinder::choose_kept(Keep keep) {
+  std::vector<int> first_sweep(kernel_.values.size(), -1);
+  for (int sweep = 0; sweep < passes_.count; ++sweep) {
+    std::vector<bool> seen(kernel_.values.size(), false);
+    for (int r : passes_.reductions[sweep])
+      for (auto& operand : kernel_.values[r].operands)
+        if (operand.kind == KernelOperand::Kind::value) walk(operand.id, sweep, keep, first_sweep, seen);
+    for (int v : passes_.outputs[sweep]) walk(v, sweep, keep, first_sweep, seen);
+  }
+  for (size_t v = 0; v < kernel_.values.size(); ++v)
+    if (passes_.kept_in[v] >= 0) passes_.kept.push_back(static_cast<int>(v));
+}
+
+void PassFinder::walk(int v, int sweep, Keep keep, std::vector<int>& first_sweep, std::vector<bool>& seen) {
+  if (!passes_.varies[v] || seen[v]) return;
+  seen[v] = true;
+  Dtype dtype = kernel_.values[v].dtype;
+  bool fits = dtype == Dtype::f32 || is_half(dtype);
+  bool again = first_sweep[v] >= 0 && first_sweep[v] < sweep;
+  if (again && fits && (keep == Keep::everything || costly_[v])) {
+    passes_.kept_in[v] = first_sweep[v];
+    return;
+  }
+  if (first_sweep[v] < 0) first_sweep[v] = sweep;
+  for (auto& operand : kernel_.values[v].operands)
+    if (operand.kind == KernelOperand::Kind::value) walk(operand.id, sweep, keep, first_sweep, seen);
+}
+
+}  // namespace
+
+bool is_reduction(const KernelValue& value) { return class_of(value.op) == OpClass::reduction; }
+
+Passes find_passes(const Kernel& kernel, const Nest& nest, Keep keep) { return PassFinder(kernel, nest).run(keep); }
+
+}  // namespace autoperfect::schedule

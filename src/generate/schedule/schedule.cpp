@@ -1,0 +1,79 @@
+#include "generate/schedule/schedule.h"
+
+#include <algorithm>
+
+#include "generate/schedule/nest.h"
+#include "generate/schedule/writer.h"
+#include "ir/kernel_text.h"
+
+namespace autoperfect {
+namespace {
+
+using schedule::Choice;
+using schedule::Keep;
+
+constexpr int64_t most_scratch = int64_t{1} << 20;
+constexpr int64_t streaming_bytes = int64_t{1} << 20;  // smaller outputs are read again from cache
+
+int64_t output_bytes(const Kernel& kernel) {
+  int64_t bytes = 0;
+  for (auto& buffer : kernel.buffers)
+    if (buffer.role == BufferRole::out) bytes += buffer.type.bytes();
+  return bytes;
+}
+
+// Best guess first; duplicates in effect (nothing to keep, nothing to prefetch) are left out by their text.
+std::vector<Choice> choices(const Kernel& kernel, const schedule::Nest& nest) {
+  bool large = output_bytes(kernel) >= streaming_bytes;
+  bool sweeps = find_passes(kernel, nest, Keep::nothing).count > 1;
+  bool costly = !find_passes(kernel, nest, Keep::costly).kept.empty();
+  std::vector<Choice> found;
+  if (!sweeps) {
+    for (int unroll : {2, 4}) found.push_back({unroll, large, false, Keep::nothing});
+    if (large) found.push_back({2, false, false, Keep::nothing});
+    return found;
+  }
+  Keep keep = costly ? Keep::costly : Keep::nothing;
+  found.push_back({4, large, true, keep});
+  found.push_back({4, large, false, keep});
+  if (large) found.push_back({4, false, true, keep});
+  found.push_back({2, large, true, costly ? Keep::nothing : Keep::everything});
+  return found;
+}
+
+std::string shape_text(schedule::Shape shape) {
+  switch (shape) {
+    case schedule::Shape::flat: return "flat";
+    case schedule::Shape::rows: return "rows";
+    case schedule::Shape::full_flat: return "full";
+    case schedule::Shape::full_rows: return "full-rows";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<Candidate> generate_schedules(const Kernel& kernel, const Target& target) {
+  std::vector<Candidate> candidates;
+  auto nest = schedule::find_nest(kernel);
+  if (!nest) return candidates;
+  std::string id = signature(kernel);
+  for (auto& choice : choices(kernel, *nest)) {
+    auto written = schedule::write_source(kernel, *nest, choice);
+    if (!written || written->launch.scratch_bytes > most_scratch) continue;
+    bool known = std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& c) {
+      return c.source == written->source;
+    });
+    if (known) continue;
+    Candidate candidate;
+    candidate.signature = id;
+    candidate.target = target.name;
+    candidate.source = std::move(written->source);
+    candidate.launch = std::move(written->launch);
+    candidate.provenance = "schedule: " + shape_text(nest->shape) + " " + choice.text();
+    candidates.push_back(std::move(candidate));
+  }
+  return candidates;
+}
+
+}  // namespace autoperfect

@@ -1,0 +1,14 @@
+// The built-in generator: enumerates a few schedules for a kernel on the CPU and writes C++ for each, best guess
+// first. Needs no network. Empty when the kernel is outside what it knows.
+#pragma once
+
+#include <vector>
+
+#include "cost/cost.h"
+#include "generate/candidate.h"
+
+namespace autoperfect {
+
+std::vector<Candidate> generate_schedules(const Kernel& kernel, const Target& target);
+
+}  // namespace autoperfect

@@ -1,0 +1,182 @@
+#include "generate/schedule/writer.h"
+
+#include <algorithm>
+
+#include "generate/schedule/body.h"
+
+namespace autoperfect::schedule {
+namespace {
+
+constexpr const char* signature_text =
+    "extern \"C\" void autoperfect_kernel(const void* const* in, void* const* out, void* scratch, void* partial,\n"
+    "    const long* dims, long begin, long end) {\n";
+constexpr const char* finish_text =
+    "extern \"C\" void autoperfect_finish(const void* const* in, void* const* out, const void* partials, long chunks,\n"
+    "    const long* dims) {\n";
+
+class Writer {
+ public:
+  Writer(const Kernel& kernel, const Nest& nest, const Choice& choice)
+      : kernel_(kernel), nest_(nest), choice_(choice), passes_(find_passes(kernel, nest, choice.keep)),
+        body_(kernel, nest, passes_, choice) {}
+
+  std::optional<Written> run();
+
+ private:
+  bool full() const { return nest_.shape == Shape::full_flat || nest_.shape == Shape::full_rows; }
+  void open(const char* head);
+  void unit_index();
+  void sweep(int s, bool accumulators_outside);
+  void vector_loop(int s);
+  void finish();
+  void set_launch();
+  void line(const std::string& text) { source_ += std::string(2 * depth_, ' ') + text + "\n"; }
+  void begin_block(const std::string& text) { line(text + " {"), ++depth_; }
+  void end_block() { --depth_, line("}"); }
+
+  const Kernel& kernel_;
+  const Nest& nest_;
+  Choice choice_;
+  Passes passes_;
+  Body body_;
+  std::string source_;
+  int depth_ = 0;
+  Launch launch_;
+};
+
+void Writer::open(const char* head) {
+  source_ += head;
+  depth_ = 1;
+  if (std::any_of(kernel_.axes.begin(), kernel_.axes.end(), [](const Axis& a) { return a.dynamic; }))
+    line("const long d0 = dims[0];");
+  int inputs = 0, outputs = 0;
+  for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
+    auto& buffer = kernel_.buffers[b];
+    std::string type = element_type(buffer.type.dtype);
+    bool in = buffer.role == BufferRole::in;
+    std::string cast = in ? "(const " + type + "*)in[" + std::to_string(inputs++) + "]"
+                          : "(" + type + "*)out[" + std::to_string(outputs++) + "]";
+    line("auto* const b" + std::to_string(b) + " = " + cast + ";");
+  }
+}
+
+// Indices of the unit's groups from its number, innermost last.
+void Writer::unit_index() {
+  line("long rest = u;");
+  for (size_t k = nest_.unit_groups.size(); k-- > 0;) {
+    int g = nest_.unit_groups[k];
+    std::string index = "const long g" + std::to_string(g) + " = ";
+    if (k == 0) {
+      line(index + "rest;");
+    } else {
+      line(index + "rest % " + nest_.groups[g].size.text() + ";");
+      line("rest /= " + nest_.groups[g].size.text() + ";");
+    }
+  }
+}
+
+// The loop along the lanes: unrolled steps, single vectors, and the last few elements.
+void Writer::vector_loop(int s) {
+  bool split = nest_.splits_vector_group();
+  std::string hi = split ? "end" : nest_.vector_group < 0 ? "1" : nest_.groups[nest_.vector_group].size.text();
+  line("long j = " + std::string(split ? "begin" : "0") + ";");
+  line("const long hi = " + hi + ";");
+  line("auto body = [&](long j" + body_.accumulator_parameters(s) + ") __attribute__((always_inline)) {");
+  source_ += body_.elements(s, false, depth_ + 1);
+  line("};");
+  for (int step : {choice_.unroll, 1}) {
+    std::string calls;
+    for (int k = 0; k < step; ++k) {
+      std::string at = k ? "j + " + std::to_string(k) + " * ap::W" : "j";
+      calls += "body(" + at + body_.accumulator_arguments(s, k) + "); ";
+    }
+    std::string width = step == 1 ? "ap::W" : std::to_string(step) + " * ap::W";
+    line("for (; j + " + width + " <= hi; j += " + width + ") { " + calls + "}");
+    if (choice_.unroll == 1) break;
+  }
+  begin_block("if (j < hi)");
+  line("const long n = hi - j;");
+  source_ += body_.elements(s, true, depth_);
+  end_block();
+}
+
+void Writer::sweep(int s, bool accumulators_outside) {
+  if (!accumulators_outside) source_ += body_.declare_accumulators(s, depth_);
+  for (int g : nest_.inner_groups) {
+    std::string index = "g" + std::to_string(g);
+    begin_block("for (long " + index + " = 0; " + index + " < " + nest_.groups[g].size.text() + "; ++" + index + ")");
+  }
+  begin_block("");
+  source_ += body_.inner_pointers(s, depth_);
+  vector_loop(s);
+  end_block();
+  for (size_t k = 0; k < nest_.inner_groups.size(); ++k) end_block();
+  if (!accumulators_outside) source_ += body_.combine(s, depth_);
+}
+
+void Writer::finish() {
+  open(finish_text);
+  source_ += body_.gather_partials(depth_, launch_.partial_bytes);
+  source_ += body_.unit_values(0, depth_, true);
+  source_ += body_.unit_values(1, depth_);
+  end_block();
+}
+
+void Writer::set_launch() {
+  for (int g : nest_.unit_groups)
+    for (AxisId axis : nest_.groups[g].axes) launch_.parallel.push_back(axis);
+  int64_t elements = 1;
+  for (size_t g = 0; g < nest_.groups.size(); ++g)
+    if (std::find(nest_.unit_groups.begin(), nest_.unit_groups.end(), static_cast<int>(g)) == nest_.unit_groups.end())
+      elements *= nest_.groups[g].seen_size;
+  constexpr int64_t elements_a_chunk = 16384;
+  if (nest_.splits_vector_group()) {
+    if (nest_.vector_group >= 0)
+      for (AxisId axis : nest_.groups[nest_.vector_group].axes) launch_.parallel.push_back(axis);
+    launch_.grain = elements_a_chunk;
+    launch_.align = 64;  // chunks start on a cache line of the aligned outputs, whatever the dtype
+  } else {
+    launch_.grain = std::max<int64_t>(1, elements_a_chunk / std::max<int64_t>(1, elements));
+  }
+  launch_.scratch_bytes = body_.scratch_bytes();
+  if (full()) launch_.partial_bytes = partial_slot * static_cast<int64_t>(passes_.reductions[0].size());
+}
+
+std::optional<Written> Writer::run() {
+  if (!body_.supported()) return std::nullopt;
+  set_launch();
+  open(signature_text);
+  source_ += body_.scratch_pointers(depth_);
+  if (full()) source_ += body_.declare_accumulators(0, depth_);
+  bool units = !nest_.splits_vector_group();
+  if (units) {
+    begin_block("for (long u = begin; u < end; ++u)");
+    if (!nest_.unit_groups.empty()) unit_index();
+  }
+  source_ += body_.unit_pointers(depth_);
+  source_ += body_.unit_values(0, depth_);
+  for (int s = 0; s < passes_.count; ++s) {
+    sweep(s, full());
+    if (!full()) source_ += body_.unit_values(s + 1, depth_);
+  }
+  if (units) end_block();
+  if (full()) source_ += body_.store_partials(depth_);
+  if (choice_.stream) line("ap::fence();");
+  end_block();
+  if (full()) finish();
+  return Written{source_, launch_};
+}
+
+}  // namespace
+
+std::string Choice::text() const {
+  const char* kept = keep == Keep::nothing ? "nothing" : keep == Keep::costly ? "costly" : "everything";
+  return std::string("keep=") + kept + " prefetch=" + (prefetch ? "next" : "none") +
+      " store=" + (stream ? "stream" : "plain") + " unroll=" + std::to_string(unroll);
+}
+
+std::optional<Written> write_source(const Kernel& kernel, const Nest& nest, const Choice& choice) {
+  return Writer(kernel, nest, choice).run();
+}
+
+}  // namespace autoperfect::schedule

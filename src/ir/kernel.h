@@ -1,0 +1,96 @@
+// KernelIR: what one kernel must compute, for which buffers, how exactly, and nothing about how. Every value is
+// written with the axes it varies over; views are index maps on loads and stores. Plain data; see kernel_text.h and
+// verify(Kernel).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/attribute.h"
+#include "ir/graph.h"
+#include "ir/op.h"
+#include "support/result.h"
+
+namespace autoperfect {
+
+using AxisId = int32_t;
+using BufferId = int32_t;
+using KernelValueId = int32_t;
+
+struct Axis {
+  std::string name;      // i, j, k, ...
+  int64_t size = 1;      // of this region; for a dynamic axis the size it was first seen with
+  bool dynamic = false;  // one kernel serves every size; printed `i=?4096`, hashed as `i=?`
+  Where where = {};
+};
+
+// offset + sum(coefficient * axis): the index of one dimension of a buffer. Terms sorted by axis, coefficients not 0.
+struct Affine {
+  int64_t offset = 0;
+  std::vector<std::pair<AxisId, int64_t>> terms;
+  bool operator==(const Affine&) const = default;
+};
+
+enum class BufferRole : uint8_t { in, out };
+
+// A row-major, dense buffer. A dimension that is the size of a dynamic axis prints as its name: `f32[?i,1024]`.
+struct Buffer {
+  std::string name;
+  BufferRole role = BufferRole::in;
+  TensorType type;
+  std::vector<AxisId> dynamic_dims;  // per dimension: the dynamic axis that is its size, or -1; empty: none is
+  Where where = {};
+};
+
+// An operand is a value (`%a[i]`, with exactly the axes of that value), a load (`%x[i, 2*j+1]`), a literal
+// (`0.5`; its dtype is operand_dtype() of the op), or the position along an axis (`iota j`).
+struct KernelOperand {
+  enum class Kind : uint8_t { value, load, literal, iota };
+  Kind kind = Kind::value;
+  int32_t id = -1;             // KernelValueId, BufferId or AxisId
+  std::vector<Affine> index;   // load: one per dimension of the buffer
+  double literal = 0;          // literal; integers beyond 2^53 are not inlined but stay graph constants
+  bool operator==(const KernelOperand&) const = default;
+};
+
+// `%name[axes] = op(reduced axes) operands attributes : dtype`
+struct KernelValue {
+  std::string name;
+  Op op = Op::copy;
+  Dtype dtype = Dtype::f32;
+  std::vector<AxisId> axes;     // it varies over these, ascending
+  std::vector<AxisId> reduced;  // reductions only, ascending, disjoint from axes
+  std::vector<KernelOperand> operands;
+  Attributes attributes;
+  BufferId output = -1;         // when it is also an output: the buffer it is stored to (same name) ...
+  std::vector<Affine> store;    // ... and where, one per dimension: `%y[i, 0] = ...`; injective over axes
+  Where where = {};
+};
+
+struct Numerics {
+  Dtype accumulate = Dtype::f32;  // sums and products of floats accumulate in this or wider
+  bool reassociate = true;        // sums may be reassociated
+  double ulp = 0, abs = 0, rel = 0;  // error budget against the double oracle, in units of the output dtype
+  bool operator==(const Numerics&) const = default;
+};
+
+struct Kernel {
+  std::string name = "region";
+  std::vector<Buffer> buffers;  // inputs first, then outputs, in ABI order
+  std::vector<Axis> axes;
+  std::vector<KernelValue> values;  // each operand value is defined earlier
+  Numerics numerics;
+};
+
+// The dtype an operand must have: that of its buffer or value; for a literal or iota the dtype the op asks for: the
+// dtype of the first value or load operand (not the condition of select), the value's own dtype when there is none.
+Dtype operand_dtype(const Kernel& kernel, const KernelValue& value, int operand);
+
+// The same kernel with its dynamic axis (there is at most one) at another size.
+Kernel with_dynamic_size(Kernel kernel, int64_t size);
+
+std::vector<Diagnostic> verify(const Kernel& kernel);
+
+}  // namespace autoperfect

@@ -1,0 +1,178 @@
+#include "ir/attribute_text.h"
+#include "ir/identifier.h"
+#include <cmath>
+
+#include "ir/kernel_text.h"
+#include "support/number.h"
+
+namespace autoperfect {
+
+namespace {
+
+class KernelPrinter {
+ public:
+  KernelPrinter(const Kernel& kernel, Names names) : kernel_(kernel), canonical_(names == Names::canonical) {
+    choose_names();
+  }
+
+  std::string run() {
+    out_ = "autoperfect.kernel 1\nkernel @" + (canonical_ ? "_" : to_identifier(kernel_.name)) + " {\n  abi {\n";
+    for (size_t b = 0; b < kernel_.buffers.size(); ++b) append_buffer(static_cast<BufferId>(b));
+    out_ += "  }\n  math {\n";
+    append_axis_sizes();
+    for (size_t v = 0; v < kernel_.values.size(); ++v) append_statement(static_cast<KernelValueId>(v));
+    out_ += "  }\n  numerics {\n";
+    append_numerics();
+    out_ += "  }\n}\n";
+    return std::move(out_);
+  }
+
+ private:
+  void choose_names() {
+    int inputs = 0, outputs = 0, values = 0;
+    for (const auto& buffer : kernel_.buffers) {
+      auto canonical = buffer.role == BufferRole::in ? "in" + std::to_string(inputs++) : "out" + std::to_string(outputs++);
+      buffers_.push_back(canonical_ ? canonical : buffer.name);
+    }
+    for (size_t a = 0; a < kernel_.axes.size(); ++a) {
+      axes_.push_back(canonical_ ? "a" + std::to_string(a) : kernel_.axes[a].name);
+    }
+    for (const auto& value : kernel_.values) {
+      if (value.output >= 0) {
+        values_.push_back(buffers_[value.output]);
+      } else {
+        values_.push_back(canonical_ ? std::to_string(values++) : value.name);
+      }
+    }
+  }
+
+  // A dimension that is the size of a dynamic axis is written by its name: `?i`.
+  void append_buffer(BufferId b) {
+    const auto& buffer = kernel_.buffers[b];
+    out_ += buffer.role == BufferRole::in ? "    in %" : "    out %";
+    out_ += buffers_[b] + ": " + std::string(name(buffer.type.dtype)) + '[';
+    for (size_t d = 0; d < buffer.type.shape.size(); ++d) {
+      if (d > 0) out_ += ',';
+      AxisId axis = d < buffer.dynamic_dims.size() ? buffer.dynamic_dims[d] : -1;
+      out_ += axis >= 0 ? '?' + axes_[axis] : std::to_string(buffer.type.shape[d]);
+    }
+    out_ += "] row\n";
+  }
+
+  void append_axis_sizes() {
+    if (kernel_.axes.empty()) return;
+    out_ += "    axes ";
+    for (size_t a = 0; a < kernel_.axes.size(); ++a) {
+      const auto& axis = kernel_.axes[a];
+      if (a > 0) out_ += ", ";
+      out_ += axes_[a] + '=';
+      if (axis.dynamic) out_ += '?';
+      if (!axis.dynamic || !canonical_) out_ += std::to_string(axis.size);
+    }
+    out_ += '\n';
+  }
+
+  void append_statement(KernelValueId v) {
+    const auto& value = kernel_.values[v];
+    out_ += "    %" + values_[v];
+    if (value.output >= 0) {
+      append_index(value.store);
+    } else {
+      append_axes('[', value.axes, ']');
+    }
+    out_ += " = ";
+    out_ += name(value.op);
+    if (!value.reduced.empty()) append_axes('(', value.reduced, ')');
+    for (size_t i = 0; i < value.operands.size(); ++i) {
+      out_ += i > 0 ? ", " : " ";
+      append_operand(value, static_cast<int>(i));
+    }
+    append_attributes(out_, value.attributes);
+    out_ += " : ";
+    out_ += name(value.dtype);
+    out_ += '\n';
+  }
+
+  void append_operand(const KernelValue& value, int i) {
+    const auto& operand = value.operands[i];
+    switch (operand.kind) {
+      case KernelOperand::Kind::value:
+        out_ += '%' + values_[operand.id];
+        append_axes('[', kernel_.values[operand.id].axes, ']');
+        break;
+      case KernelOperand::Kind::load:
+        out_ += '%' + buffers_[operand.id];
+        append_index(operand.index);
+        break;
+      case KernelOperand::Kind::literal: append_literal(operand.literal, operand_dtype(kernel_, value, i)); break;
+      case KernelOperand::Kind::iota: out_ += "iota " + axes_[operand.id]; break;
+    }
+  }
+
+  void append_literal(double literal, Dtype dtype) {
+    constexpr double exact = 9007199254740992;  // 2^53
+    bool integral = literal >= -exact && literal <= exact && literal == std::trunc(literal);
+    if (dtype == Dtype::bool_ && (literal == 0 || literal == 1)) {
+      out_ += literal == 1 ? "true" : "false";
+    } else if (is_integer(dtype) && integral) {
+      out_ += std::to_string(static_cast<int64_t>(literal));
+    } else {
+      out_ += format_number(literal);
+    }
+  }
+
+  void append_axes(char open, const std::vector<AxisId>& axes, char close) {
+    out_ += open;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (i > 0) out_ += ',';
+      out_ += axes_[axes[i]];
+    }
+    out_ += close;
+  }
+
+  void append_index(const std::vector<Affine>& index) {
+    out_ += '[';
+    for (size_t d = 0; d < index.size(); ++d) {
+      if (d > 0) out_ += ',';
+      append_affine(index[d]);
+    }
+    out_ += ']';
+  }
+
+  // 2*j+k-1
+  void append_affine(const Affine& affine) {
+    bool first = true;
+    for (auto [axis, coefficient] : affine.terms) {
+      if (coefficient >= 0 && !first) out_ += '+';
+      if (coefficient == -1) {
+        out_ += '-';
+      } else if (coefficient != 1) {
+        out_ += std::to_string(coefficient) + '*';
+      }
+      out_ += axes_[axis];
+      first = false;
+    }
+    if (affine.offset == 0 && !first) return;
+    if (affine.offset >= 0 && !first) out_ += '+';
+    out_ += std::to_string(affine.offset);
+  }
+
+  void append_numerics() {
+    const auto& numerics = kernel_.numerics;
+    out_ += "    accumulate " + std::string(name(numerics.accumulate)) + '\n';
+    out_ += std::string("    reassociate ") + (numerics.reassociate ? "yes" : "no") + '\n';
+    out_ += "    budget ulp=" + format_number(numerics.ulp) + " abs=" + format_number(numerics.abs) +
+        " rel=" + format_number(numerics.rel) + '\n';
+  }
+
+  const Kernel& kernel_;
+  bool canonical_;
+  std::vector<std::string> buffers_, axes_, values_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string print(const Kernel& kernel, Names names) { return KernelPrinter(kernel, names).run(); }
+
+}  // namespace autoperfect

@@ -1,0 +1,21 @@
+// region -> KernelIR, and back to GraphIR: lower() states a region of the canonical graph as one exact contract;
+// raise() gives the same computation as GraphIR over whole tensors (for the MLX fallback, for baselines and for
+// readable MLX text). Deterministic and total over what fuse() calls legal.
+#pragma once
+
+#include <string>
+
+#include "fuse/fuse.h"
+#include "ir/kernel.h"
+
+namespace autoperfect {
+
+Result<Kernel> lower(const Graph& graph, const Region& region);
+
+// Inputs and outputs in ABI order, with the buffers' names and types.
+Graph raise(const Kernel& kernel);
+
+// Straight-line Python of `mx.` calls, one assignment a line, for a graph without opaque nodes.
+std::string to_mlx_python(const Graph& graph);
+
+}  // namespace autoperfect

@@ -1,0 +1,343 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <set>
+#include <unordered_set>
+
+#include "ir/scalar_semantics.h"
+#include "lower/lower.h"
+#include "support/number.h"
+
+namespace autoperfect {
+
+namespace {
+
+// Ops whose function of mlx.core has another name than ours, or is not a function of all operands.
+struct Function {
+  Op op;
+  const char* name;
+};
+constexpr Function renamed[] = {
+    {Op::neg, "negative"},
+    {Op::asin, "arcsin"},
+    {Op::acos, "arccos"},
+    {Op::atan, "arctan"},
+    {Op::asinh, "arcsinh"},
+    {Op::acosh, "arccosh"},
+    {Op::atanh, "arctanh"},
+    {Op::sub, "subtract"},
+    {Op::mul, "multiply"},
+    {Op::div, "divide"},
+    {Op::atan2, "arctan2"},
+    {Op::select, "where"},
+    {Op::copy, "contiguous"},
+};
+
+std::string function_of(Op op) {
+  for (const auto& [renamed_op, name] : renamed) {
+    if (renamed_op == op) return name;
+  }
+  return std::string(name(op));
+}
+
+const char* python_dtype(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::bool_:
+      return "mx.bool_";
+    case Dtype::u8:
+      return "mx.uint8";
+    case Dtype::u16:
+      return "mx.uint16";
+    case Dtype::u32:
+      return "mx.uint32";
+    case Dtype::u64:
+      return "mx.uint64";
+    case Dtype::i8:
+      return "mx.int8";
+    case Dtype::i16:
+      return "mx.int16";
+    case Dtype::i32:
+      return "mx.int32";
+    case Dtype::i64:
+      return "mx.int64";
+    case Dtype::f16:
+      return "mx.float16";
+    case Dtype::bf16:
+      return "mx.bfloat16";
+    case Dtype::f32:
+      return "mx.float32";
+    case Dtype::f64:
+      return "mx.float64";
+    case Dtype::c64:
+      return "mx.complex64";
+  }
+  return "";
+}
+
+std::string python_number(double value) {
+  if (std::isnan(value)) return "mx.nan";
+  if (std::isinf(value)) return value > 0 ? "mx.inf" : "-mx.inf";
+  return format_number(value);
+}
+
+std::string python_integer(int64_t value, Dtype dtype) {
+  return dtype == Dtype::u64 ? std::to_string(static_cast<uint64_t>(value)) : std::to_string(value);
+}
+
+template <class T>
+std::string tuple(const std::vector<T>& values) {
+  return fmt::format("({}{})", fmt::join(values, ", "), values.size() == 1 ? "," : "");
+}
+
+// Names that Python or the text itself needs.
+bool is_reserved(const std::string& name) {
+  static const std::unordered_set<std::string> reserved = {
+      "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+      "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+      "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+      "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",    "mx"};
+  return reserved.count(name) > 0;
+}
+
+class PythonText {
+ public:
+  explicit PythonText(const Graph& graph) : graph_(graph) { name_values(); }
+
+  std::string run() {
+    std::vector<std::string> arguments, results;
+    for (const auto& input : graph_.inputs)
+      arguments.push_back(of(input.value));
+    for (auto output : graph_.outputs)
+      results.push_back(of(output));
+    const std::string title = is_reserved(graph_.name) ? graph_.name + "_" : graph_.name;
+    std::string text = fmt::format("def {}({}):\n", title, fmt::join(arguments, ", "));
+    for (const auto& node : graph_.nodes) {
+      if (is_inlined(node)) continue;
+      text += fmt::format("    {} = {}\n", of(node.results[0]), expression(node));
+    }
+    return text + fmt::format("    return {}\n", fmt::join(results, ", "));
+  }
+
+ private:
+  void name_values() {
+    std::set<std::string> used;
+    for (const auto& value : graph_.values) {
+      const bool is_number = std::isdigit(static_cast<unsigned char>(value.name[0]));
+      std::string name = is_number ? "t" + value.name : value.name;
+      while (is_reserved(name) || !used.insert(name).second)
+        name += "_";
+      names_.push_back(std::move(name));
+    }
+    uses_ = find_uses(graph_);
+  }
+
+  const std::string& of(ValueId v) const { return names_[v]; }
+
+  // A scalar constant is written where it is read, when it takes its dtype from another operand there.
+  bool is_inlined(const Node& node) const {
+    if (node.op != Op::constant) return false;
+    const ValueId v = node.results[0];
+    if (!is_weak(v) || uses_.is_output[v]) return false;
+    for (auto reader : uses_.readers[v]) {
+      if (!takes_weak(graph_.nodes[reader])) return false;
+    }
+    return true;
+  }
+
+  // MLX gives a Python number the dtype of the array it meets: a float one beside floats, an int one beside
+  // integers.
+  bool is_weak(ValueId v) const {
+    const Node* node = graph_.producer(v);
+    const TensorType& type = graph_.type(v);
+    if (!node || node->op != Op::constant || type.rank() != 0) return false;
+    const auto* value = node->attributes.find("value");
+    if (std::holds_alternative<double>(*value)) return is_floating(type.dtype) && type.dtype != Dtype::f64;
+    return std::holds_alternative<int64_t>(*value) && type.dtype == Dtype::i32;
+  }
+
+  bool takes_weak(const Node& node) const {
+    if (class_of(node.op) != OpClass::elementwise || node.operands.size() < 2) return false;
+    for (size_t i = node.op == Op::select ? 1 : 0; i < node.operands.size(); ++i) {
+      if (!is_weak(node.operands[i])) return true;
+    }
+    return false;
+  }
+
+  std::string operand(const Node& node, size_t i) const {
+    const ValueId v = node.operands[i];
+    const Node* producer = graph_.producer(v);
+    return producer && is_inlined(*producer) ? scalar(*producer, graph_.type(v).dtype) : of(v);
+  }
+
+  std::string scalar(const Node& constant, Dtype dtype) const {
+    const auto* value = constant.attributes.find("value");
+    if (auto* real = std::get_if<double>(value)) return python_number(round_to(dtype, *real));
+    if (auto* integer = std::get_if<int64_t>(value)) return python_integer(*integer, dtype);
+    return std::get<bool>(*value) ? "True" : "False";
+  }
+
+  std::string operands(const Node& node) const {
+    std::vector<std::string> all;
+    for (size_t i = 0; i < node.operands.size(); ++i)
+      all.push_back(operand(node, i));
+    return fmt::format("{}", fmt::join(all, ", "));
+  }
+
+  std::string call(const Node& node, const std::string& more = "") const {
+    return fmt::format("mx.{}({}{})", function_of(node.op), operands(node), more);
+  }
+
+  std::string expression(const Node& node) const {
+    switch (class_of(node.op)) {
+      case OpClass::elementwise:
+        return elementwise(node);
+      case OpClass::reduction:
+        return reduction(node);
+      case OpClass::composite:
+        return composite(node);
+      case OpClass::view:
+        return view(node);
+      case OpClass::source:
+        return source(node);
+      default:
+        break;
+    }
+    switch (node.op) {
+      case Op::concatenate:
+        return fmt::format(
+            "mx.concatenate([{}], axis={})", operands(node), node.attributes.get<int64_t>("axis"));
+      case Op::gather_axis:
+        return fmt::format(
+            "mx.take_along_axis({}, axis={})", operands(node), node.attributes.get<int64_t>("axis"));
+      case Op::matmul:
+        return call(node);
+      default:
+        throw InternalError("[mlx_python] no text for '" + std::string(name(node.op)) + "'");
+    }
+  }
+
+  std::string elementwise(const Node& node) const {
+    const TensorType& type = graph_.type(node.results[0]);
+    if (node.op == Op::cast) return fmt::format("{}.astype({})", operand(node, 0), python_dtype(type.dtype));
+    if (node.op == Op::equal && node.attributes.get_or("nan_equal", false)) {
+      const std::string a = operand(node, 0), b = operand(node, 1);
+      return fmt::format(
+          "mx.logical_or(mx.equal({0}, {1}), mx.logical_and(mx.isnan({0}), mx.isnan({1})))", a, b);
+    }
+    // mx.divide would convert integers to floats.
+    if (node.op == Op::div && is_integer(type.dtype))
+      return fmt::format("mx.floor_divide({})", operands(node));
+    return call(node);
+  }
+
+  std::string keepdims(const Node& node) const {
+    return node.attributes.get_or("keepdims", false) ? ", keepdims=True" : "";
+  }
+
+  static std::string axis_text(const std::vector<int64_t>& axes) {
+    return axes.size() == 1 ? std::to_string(axes[0]) : tuple(axes);
+  }
+
+  std::string reduction(const Node& node) const {
+    const auto* axis = node.attributes.find("axis");
+    const std::string where = axis ? std::to_string(std::get<int64_t>(*axis))
+                                   : axis_text(node.attributes.get<std::vector<int64_t>>("axes"));
+    return call(node, fmt::format(", axis={}{}", where, keepdims(node)));
+  }
+
+  std::string composite(const Node& node) const {
+    const std::string x = operand(node, 0);
+    switch (node.op) {
+      case Op::softmax:
+        return call(node, node.attributes.get_or("precise", false) ? ", axis=-1, precise=True" : ", axis=-1");
+      case Op::logsumexp:
+        return call(node, ", axis=-1, keepdims=True");
+      case Op::log_softmax:
+        return fmt::format("mx.subtract({0}, mx.logsumexp({0}, axis=-1, keepdims=True))", x);
+      default:
+        break;
+    }
+    const auto ddof = node.attributes.get_or<int64_t>("ddof", 0);
+    const std::string freedom = ddof ? fmt::format(", ddof={}", ddof) : "";
+    const std::string axes = axis_text(node.attributes.get<std::vector<int64_t>>("axes"));
+    return call(node, fmt::format(", axis={}{}{}", axes, keepdims(node), freedom));
+  }
+
+  std::string view(const Node& node) const {
+    const Shape& to = graph_.type(node.results[0]).shape;
+    switch (node.op) {
+      case Op::broadcast:
+        return fmt::format("mx.broadcast_to({}, {})", operand(node, 0), tuple(to));
+      case Op::reshape:
+        return fmt::format("mx.reshape({}, {})", operand(node, 0), tuple(to));
+      case Op::transpose:
+        return fmt::format(
+            "mx.transpose({}, {})",
+            operand(node, 0),
+            tuple(node.attributes.get<std::vector<int64_t>>("axes")));
+      default:
+        return slice(node);
+    }
+  }
+
+  std::string slice(const Node& node) const {
+    const auto& start = node.attributes.get<std::vector<int64_t>>("start");
+    const auto& stop = node.attributes.get<std::vector<int64_t>>("stop");
+    const auto& strides = node.attributes.get<std::vector<int64_t>>("strides");
+    std::vector<std::string> parts;
+    for (size_t d = 0; d < start.size(); ++d) {
+      const bool is_unit = strides[d] == 1;
+      parts.push_back(
+          is_unit ? fmt::format("{}:{}", start[d], stop[d])
+                  : fmt::format("{}:{}:{}", start[d], stop[d], strides[d]));
+    }
+    return parts.empty() ? operand(node, 0) : fmt::format("{}[{}]", operand(node, 0), fmt::join(parts, ", "));
+  }
+
+  std::string source(const Node& node) const {
+    const TensorType& type = graph_.type(node.results[0]);
+    const char* dtype = python_dtype(type.dtype);
+    if (node.op == Op::full)
+      return fmt::format("mx.broadcast_to({}, {})", operand(node, 0), tuple(type.shape));
+    if (node.op == Op::arange) return arange(node, type);
+    const auto* value = node.attributes.find("value");
+    std::vector<std::string> elements;
+    if (auto* reals = std::get_if<std::vector<double>>(value)) {
+      for (double x : *reals)
+        elements.push_back(python_number(round_to(type.dtype, x)));
+    } else if (auto* integers = std::get_if<std::vector<int64_t>>(value)) {
+      for (int64_t x : *integers)
+        elements.push_back(python_integer(x, type.dtype));
+    } else {
+      const std::string one = scalar(node, type.dtype);
+      if (type.rank() == 0) return fmt::format("mx.array({}, {})", one, dtype);
+      return fmt::format("mx.full({}, {}, {})", tuple(type.shape), one, dtype);
+    }
+    const std::string list = fmt::format("mx.array([{}], {})", fmt::join(elements, ", "), dtype);
+    return type.rank() == 1 ? list : fmt::format("mx.reshape({}, {})", list, tuple(type.shape));
+  }
+
+  // The end lies half a step before the next element, out of reach of rounding.
+  std::string arange(const Node& node, const TensorType& type) const {
+    const double start = node.attributes.get<double>("start"), step = node.attributes.get<double>("step");
+    const double stop = start + (static_cast<double>(type.elements()) - 0.5) * step;
+    return fmt::format(
+        "mx.arange({}, {}, {}, {})",
+        python_number(start),
+        python_number(type.elements() == 0 ? start : stop),
+        python_number(step),
+        python_dtype(type.dtype));
+  }
+
+  const Graph& graph_;
+  Uses uses_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+std::string to_mlx_python(const Graph& graph) {
+  return PythonText(graph).run();
+}
+
+}  // namespace autoperfect

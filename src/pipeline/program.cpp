@@ -1,0 +1,142 @@
+#include <map>
+
+#include "cache/cache.h"
+#include "ir/graph_text.h"
+#include "ir/kernel_text.h"
+#include "lower/lower.h"
+#include "mlx/mlx.h"
+#include "pipeline/dump.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/region_runner.h"
+#include "pipeline/steps.h"
+#include "support/options.h"
+#include "tune/machine.h"
+#include "tune/tune.h"
+
+namespace autoperfect {
+namespace {
+
+namespace mx = mlx::core;
+
+std::vector<ValueId> input_values(const Canonical& canonical, const Graph& source) {
+  std::vector<ValueId> values;
+  for (auto& input : source.inputs) values.push_back(canonical.value_of_source[input.value]);
+  return values;
+}
+
+}  // namespace
+
+std::shared_ptr<Program> Program::build(
+    const ArrayFunction& fn, const std::vector<mx::array>& arguments, const CompileOptions& options) {
+  auto program = std::shared_ptr<Program>(new Program(mx::default_stream(mx::default_device())));
+  program->captured_ = capture(fn, arguments);
+  dump("capture", print(program->captured_.graph));
+  if (program->captured_.uses_tracers) return program;
+  try {
+    program->canonical_ = canonicalize(program->captured_.graph);
+    dump("canonicalize", print(program->canonical_.graph));
+    if (mx::default_device() == mx::Device::cpu) {
+      program->plan_ = fuse(program->canonical_.graph, this_machine(), options.fuse);
+      dump("fuse", print(program->canonical_.graph, program->plan_));
+      program->tune_regions(options);
+    }
+    program->link();
+  } catch (const InternalError& error) {
+    // The outer door: our own bug must not cost the user an answer.
+    warn_once("internal", std::string("internal error, plain MLX runs: ") + error.what());
+    program->executables_.clear();
+    program->outcomes_.clear();
+    program->plain_ = true;
+    program->canonical_ = identity_of(program->captured_.graph);
+    program->link();
+  }
+  return program;
+}
+
+void Program::tune_regions(const CompileOptions& options) {
+  std::vector<TuneTask> tasks;
+  std::vector<size_t> region_of_task;
+  std::vector<std::unique_ptr<RegionRunner>> runners;
+  executables_.resize(plan_.regions.size());
+  for (size_t r = 0; r < plan_.regions.size(); ++r) {
+    RegionOutcome outcome;
+    outcome.region = plan_.regions[r];
+    auto kernel = lower(canonical_.graph, outcome.region);
+    if (!kernel) {
+      outcome.reason = format(kernel.errors());
+      outcomes_.push_back(std::move(outcome));
+      continue;
+    }
+    dump("lower", print(*kernel));
+    outcome.kernel = *kernel;
+    outcome.signature = signature(*kernel);
+    auto plain = std::make_shared<const Steps>(
+        make_steps(captured_, canonical_, {}, outcome.region.inputs, outcome.region.outputs));
+    ArrayFunction function = [this, plain](const std::vector<mx::array>& inputs) {
+      return run_steps(*plain, captured_, canonical_.graph, inputs, stream_);
+    };
+    runners.push_back(std::make_unique<RegionRunner>(*kernel, function, stream_));
+    tasks.push_back({*kernel, runners.back().get()});
+    region_of_task.push_back(r);
+    outcomes_.push_back(std::move(outcome));
+  }
+  TuneOptions tune_options;
+  tune_options.always_use_kernels = options.always_use_kernels;
+  auto decisions = tune(tasks, this_machine(), tune_options);
+  for (size_t t = 0; t < decisions.size(); ++t) {
+    auto& decision = decisions[t];
+    auto& outcome = outcomes_[region_of_task[t]];
+    outcome.from_cache = decision.from_cache;
+    outcome.use_mlx = decision.use_mlx;
+    outcome.reason = decision.reason;
+    outcome.winner = decision.winner;
+    outcome.timings = decision.timings;
+    outcome.evidence = decision.evidence;
+    outcome.rejected = decision.rejected;
+    if (decision.use_mlx) continue;
+    auto executable = std::make_shared<Executable>();
+    executable->kernel = outcome.kernel;
+    executable->fallback = raise(outcome.kernel);
+    executable->loaded = decision.loaded;
+    executables_[region_of_task[t]] = std::move(executable);
+    plain_ = false;
+  }
+}
+
+void Program::link() {
+  std::vector<KernelChoice> kernels;
+  for (size_t r = 0; r < executables_.size(); ++r)
+    if (executables_[r]) kernels.push_back({&plan_.regions[r], executables_[r]});
+  std::vector<ValueId> wanted(canonical_.graph.outputs);
+  steps_ = std::make_shared<const Steps>(
+      make_steps(captured_, canonical_, kernels, input_values(canonical_, captured_.graph), wanted));
+}
+
+std::vector<mx::array> Program::call(const std::vector<mx::array>& arguments) const {
+  if (!steps_) throw InternalError("call of a program that was not linked");
+  std::vector<mx::array> given = arguments;
+  given.insert(given.end(), captured_.constants.begin(), captured_.constants.end());
+  return run_steps(*steps_, captured_, canonical_.graph, given, stream_);
+}
+
+ArrayFunction compile(ArrayFunction fn, const CompileOptions& options) {
+  struct State {
+    std::map<std::string, std::shared_ptr<Program>> programs;
+  };
+  auto state = std::make_shared<State>();
+  return [fn = std::move(fn), options, state](const std::vector<mx::array>& arguments) {
+    std::string key;
+    for (auto& array : arguments) {
+      key += name(from_mlx(array.dtype()));
+      for (auto n : array.shape()) key += "," + std::to_string(n);
+      key += ";";
+    }
+    auto stream = mx::default_stream(mx::default_device());
+    key += std::to_string(stream.index) + (stream.device == mx::Device::cpu ? "c" : "g");
+    auto& program = state->programs[key];
+    if (!program) program = Program::build(fn, arguments, options);
+    return program->captured().uses_tracers ? fn(arguments) : program->call(arguments);
+  };
+}
+
+}  // namespace autoperfect

@@ -1,0 +1,129 @@
+#include "pipeline/region_runner.h"
+
+#include <cstring>
+
+#include "lower/lower.h"
+#include "mlx/mlx.h"
+
+namespace autoperfect {
+namespace {
+
+namespace mx = mlx::core;
+
+mx::Shape to_mlx_shape(const Shape& shape) { return mx::Shape(shape.begin(), shape.end()); }
+
+// Values a program could see: normal numbers, small non-negative integers, coin flips.
+mx::array sample(const TensorType& type, const mx::array& key) {
+  mx::Shape shape = to_mlx_shape(type.shape);
+  mx::Dtype dtype = to_mlx(type.dtype);
+  if (type.dtype == Dtype::bool_) return mx::random::bernoulli(mx::array(0.5f), shape, key);
+  if (is_integer(type.dtype)) return mx::random::randint(mx::array(0), mx::array(100), shape, dtype, key);
+  return mx::astype(mx::random::normal(shape, mx::float32, 0.0f, 1.0f, key), dtype);
+}
+
+// Coarse: the gate proved the numbers; this looks for what only the full size shows.
+double tolerance(Dtype dtype) { return dtype == Dtype::bf16 ? 3e-2 : dtype == Dtype::f16 ? 5e-3 : 1e-3; }
+
+bool agrees(const mx::array& ours, const mx::array& theirs, Dtype dtype) {
+  if (!is_floating(dtype)) {
+    // Where a comparison of floats decides, an ulp may turn a few.
+    auto different = mx::mean(mx::astype(mx::not_equal(ours, theirs), mx::float32));
+    return different.item<float>() < 1e-4f;
+  }
+  auto a = mx::astype(ours, mx::float32), b = mx::astype(theirs, mx::float32);
+  auto finite = mx::where(mx::isfinite(b), mx::abs(b), mx::array(0.0f));
+  double scale = mx::mean(finite).item<float>();
+  double t = tolerance(dtype);
+  return mx::allclose(a, b, t, t * (scale + 1e-30), true).item<bool>();
+}
+
+}  // namespace
+
+mx::array to_array(const Tensor& tensor) {
+  auto buffer = mx::allocator::malloc(std::max<size_t>(1, tensor.bytes.size()));
+  std::memcpy(buffer.buffer().raw_ptr(), tensor.bytes.data(), tensor.bytes.size());
+  return mx::array(std::move(buffer), to_mlx_shape(tensor.type.shape), to_mlx(tensor.type.dtype));
+}
+
+Tensor to_tensor(const mx::array& source) {
+  mx::array array = mx::contiguous(source);
+  mx::eval(array);
+  Tensor tensor;
+  tensor.type.dtype = from_mlx(array.dtype());
+  tensor.type.shape.assign(array.shape().begin(), array.shape().end());
+  auto* data = array.data<unsigned char>();
+  tensor.bytes.assign(data, data + array.nbytes());
+  return tensor;
+}
+
+RegionRunner::RegionRunner(Kernel kernel, ArrayFunction plain, mx::Stream stream)
+    : kernel_(std::move(kernel)), plain_(std::move(plain)), stream_(stream) {}
+
+// On inputs of other sizes too: through the kernel's own MLX operations.
+Result<std::vector<Tensor>> RegionRunner::eager(const std::vector<Tensor>& inputs) {
+  Kernel kernel = kernel_;
+  size_t next = 0;
+  for (auto& buffer : kernel_.buffers) {
+    if (buffer.role != BufferRole::in) continue;
+    auto& shape = inputs.at(next++).type.shape;
+    for (size_t d = 0; d < shape.size(); ++d)
+      if (buffer.dynamic_dims[d] >= 0) kernel = with_dynamic_size(kernel_, shape[d]);
+  }
+  try {
+    std::vector<mx::array> arrays;
+    for (auto& tensor : inputs) arrays.push_back(to_array(tensor));
+    std::vector<Tensor> results;
+    for (auto& array : interpret(raise(kernel), arrays)) results.push_back(to_tensor(array));
+    return results;
+  } catch (const std::exception& error) {
+    return Diagnostic{"gate", "eager-failed", error.what(), {}, ""};
+  }
+}
+
+const std::vector<mx::array>& RegionRunner::inputs() {
+  if (!inputs_.empty()) return inputs_;
+  uint64_t seed = 1;
+  for (auto& buffer : kernel_.buffers)
+    if (buffer.role == BufferRole::in) inputs_.push_back(sample(buffer.type, mx::random::key(seed++)));
+  mx::eval(inputs_);
+  return inputs_;
+}
+
+std::shared_ptr<const Executable> RegionRunner::executable(std::shared_ptr<LoadedKernel> loaded) const {
+  auto made = std::make_shared<Executable>();
+  made->kernel = kernel_;
+  made->fallback = raise(kernel_);
+  made->loaded = std::move(loaded);
+  return made;
+}
+
+std::vector<Contender> RegionRunner::baselines() {
+  auto run = [arrays = inputs()](const ArrayFunction& function) {
+    auto outputs = function(arrays);
+    mx::eval(outputs);
+  };
+  ArrayFunction compiled = mx::compile(plain_);
+  return {
+      {"eager", [run, plain = plain_] { run(plain); }},
+      {"mx.compile", [run, compiled] { run(compiled); }},
+  };
+}
+
+Contender RegionRunner::contender(std::shared_ptr<LoadedKernel> loaded, const std::string& name) {
+  return {name, [made = executable(std::move(loaded)), arrays = inputs(), stream = stream_] {
+            auto outputs = dispatch(made, arrays, stream);
+            mx::eval(outputs);
+          }};
+}
+
+std::string RegionRunner::recheck(std::shared_ptr<LoadedKernel> loaded) {
+  auto ours = dispatch(executable(std::move(loaded)), inputs(), stream_);
+  auto theirs = plain_(inputs());
+  for (size_t i = 0; i < ours.size(); ++i) {
+    Dtype dtype = from_mlx(theirs[i].dtype());
+    if (!agrees(ours[i], theirs[i], dtype)) return "output " + std::to_string(i) + " differs from MLX eager";
+  }
+  return "";
+}
+
+}  // namespace autoperfect

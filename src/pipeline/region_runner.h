@@ -1,0 +1,38 @@
+// What tuning needs of MLX for one region: eager results, baselines and contenders on arrays of the region's own sizes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dispatch/dispatch.h"
+#include "pipeline/steps.h"
+#include "tune/tune.h"
+
+namespace autoperfect {
+
+mlx::core::array to_array(const Tensor& tensor);
+Tensor to_tensor(const mlx::core::array& array);
+
+class RegionRunner : public Runner {
+ public:
+  // `plain`: the region as MLX would run it, from captured primitives where there are any; takes and gives what the
+  // kernel does.
+  RegionRunner(Kernel kernel, ArrayFunction plain, mlx::core::Stream stream);
+
+  Result<std::vector<Tensor>> eager(const std::vector<Tensor>& inputs) override;
+  std::vector<Contender> baselines() override;
+  Contender contender(std::shared_ptr<LoadedKernel> loaded, const std::string& name) override;
+  std::string recheck(std::shared_ptr<LoadedKernel> loaded) override;
+
+ private:
+  const std::vector<mlx::core::array>& inputs();
+  std::shared_ptr<const Executable> executable(std::shared_ptr<LoadedKernel> loaded) const;
+
+  Kernel kernel_;
+  ArrayFunction plain_;
+  mlx::core::Stream stream_;
+  std::vector<mlx::core::array> inputs_;
+};
+
+}  // namespace autoperfect

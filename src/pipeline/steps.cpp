@@ -1,0 +1,187 @@
+#include "pipeline/steps.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "mlx/transforms.h"
+
+namespace autoperfect {
+namespace {
+
+namespace mx = mlx::core;
+
+// A tensor by name: a value of the canonical graph, or one of the captured graph that has no counterpart there.
+struct TensorId {
+  bool canonical;
+  ValueId value;
+  auto operator<=>(const TensorId&) const = default;
+};
+
+// How a tensor comes about, and what has to be there before.
+struct Origin {
+  Step step;
+  std::vector<TensorId> needs, makes;
+};
+
+class StepMaker {
+ public:
+  StepMaker(const Captured& captured, const Canonical& canonical, const std::vector<KernelChoice>& kernels)
+      : captured_(captured), canonical_(canonical) {
+    // The first source value of each tensor: its producer reads only earlier ones, so replaying never goes in circles.
+    for (size_t s = canonical.value_of_source.size(); s-- > 0;)
+      if (ValueId v = canonical.value_of_source[s]; v >= 0) source_of_[v] = static_cast<ValueId>(s);
+    for (auto& kernel : kernels)
+      for (ValueId v : kernel.region->outputs) kernel_of_[v] = &kernel;
+  }
+
+  Steps run(const std::vector<ValueId>& given, const std::vector<ValueId>& wanted) {
+    for (ValueId v : given) slot_of_[{true, v}] = fresh_slot();
+    for (ValueId v : wanted) make({true, v});
+    for (ValueId v : given) steps_.given.push_back(slot_of_.at({true, v}));
+    for (ValueId v : wanted) steps_.wanted.push_back(slot_of_.at({true, v}));
+    find_last_uses();
+    return std::move(steps_);
+  }
+
+ private:
+  int fresh_slot() { return steps_.slots++; }
+  TensorId of_source(ValueId s) const {
+    ValueId v = canonical_.value_of_source[s];
+    return v >= 0 ? TensorId{true, v} : TensorId{false, s};
+  }
+  Origin origin(TensorId id) const;
+  Origin replay_of(ValueId source) const;
+  void make(TensorId wanted);
+  void emit(Origin origin);
+  void find_last_uses();
+
+  const Captured& captured_;
+  const Canonical& canonical_;
+  std::map<ValueId, ValueId> source_of_;
+  std::map<ValueId, const KernelChoice*> kernel_of_;
+  std::map<TensorId, int> slot_of_;
+  Steps steps_;
+};
+
+Origin StepMaker::replay_of(ValueId source) const {
+  Origin origin;
+  NodeId node = captured_.graph.values[source].producer;
+  if (node < 0) throw InternalError("steps: an input is not given");
+  origin.step.kind = Step::Kind::replay;
+  origin.step.node = node;
+  for (ValueId s : captured_.graph.nodes[node].operands) origin.needs.push_back(of_source(s));
+  for (ValueId s : captured_.graph.nodes[node].results) origin.makes.push_back(of_source(s));
+  return origin;
+}
+
+Origin StepMaker::origin(TensorId id) const {
+  if (!id.canonical) return replay_of(id.value);
+  Origin origin;
+  if (auto it = kernel_of_.find(id.value); it != kernel_of_.end()) {
+    origin.step.kind = Step::Kind::kernel;
+    origin.step.executable = it->second->executable;
+    for (ValueId v : it->second->region->inputs) origin.needs.push_back({true, v});
+    for (ValueId v : it->second->region->outputs) origin.makes.push_back({true, v});
+    return origin;
+  }
+  auto source = source_of_.find(id.value);
+  bool replayable = source != source_of_.end() && captured_.graph.values[source->second].producer >= 0;
+  if (replayable) return replay_of(source->second);
+  NodeId node = canonical_.graph.values[id.value].producer;
+  if (node < 0) throw InternalError("steps: an input is not given");
+  origin.step.kind = Step::Kind::apply;
+  origin.step.node = node;
+  for (ValueId v : canonical_.graph.nodes[node].operands) origin.needs.push_back({true, v});
+  for (ValueId v : canonical_.graph.nodes[node].results) origin.makes.push_back({true, v});
+  return origin;
+}
+
+// Depth first without recursion: a step is emitted once all it needs has a slot.
+void StepMaker::make(TensorId wanted) {
+  std::vector<std::pair<TensorId, bool>> stack{{wanted, false}};
+  std::set<TensorId> open;
+  while (!stack.empty()) {
+    auto [id, expanded] = stack.back();
+    stack.pop_back();
+    if (slot_of_.count(id)) continue;
+    Origin found = origin(id);
+    if (expanded) {
+      open.erase(id);
+      emit(std::move(found));
+      continue;
+    }
+    if (!open.insert(id).second) throw InternalError("steps: steps wait for each other");
+    stack.push_back({id, true});
+    for (auto it = found.needs.rbegin(); it != found.needs.rend(); ++it)
+      if (!slot_of_.count(*it)) stack.push_back({*it, false});
+  }
+}
+
+void StepMaker::emit(Origin found) {
+  auto& graph = found.step.kind == Step::Kind::replay ? captured_.graph : canonical_.graph;
+  bool constant = found.step.kind != Step::Kind::kernel && found.needs.empty() &&
+      class_of(graph.nodes[found.step.node].op) == OpClass::source;
+  for (auto& id : found.needs) found.step.inputs.push_back(slot_of_.at(id));
+  for (auto& id : found.makes) {
+    auto [it, fresh] = slot_of_.try_emplace(id, steps_.slots);
+    if (fresh) fresh_slot();
+    found.step.outputs.push_back(fresh ? it->second : -1);
+  }
+  if (constant) {
+    auto arrays = autoperfect::apply(graph, found.step.node, {});
+    mx::eval(arrays);
+    steps_.constants.push_back({found.step.outputs[0], arrays[0]});
+    return;
+  }
+  steps_.steps.push_back(std::move(found.step));
+}
+
+void StepMaker::find_last_uses() {
+  std::set<int> kept(steps_.wanted.begin(), steps_.wanted.end());
+  for (auto it = steps_.steps.rbegin(); it != steps_.steps.rend(); ++it) {
+    for (auto* slots : {&it->inputs, &it->outputs})
+      for (int slot : *slots)
+        if (slot >= 0 && kept.insert(slot).second) it->last_uses.push_back(slot);
+  }
+}
+
+}  // namespace
+
+Steps make_steps(
+    const Captured& captured,
+    const Canonical& canonical,
+    const std::vector<KernelChoice>& kernels,
+    const std::vector<ValueId>& given,
+    const std::vector<ValueId>& wanted) {
+  return StepMaker(captured, canonical, kernels).run(given, wanted);
+}
+
+std::vector<mx::array> run_steps(
+    const Steps& steps,
+    const Captured& captured,
+    const Graph& canonical,
+    const std::vector<mx::array>& given,
+    mx::Stream stream) {
+  std::vector<std::optional<mx::array>> slots(steps.slots);
+  for (size_t i = 0; i < given.size(); ++i) slots[steps.given[i]] = given[i];
+  for (auto& [slot, array] : steps.constants) slots[slot] = array;
+  for (auto& step : steps.steps) {
+    std::vector<mx::array> inputs;
+    inputs.reserve(step.inputs.size());
+    for (int slot : step.inputs) inputs.push_back(*slots[slot]);
+    auto outputs = step.kind == Step::Kind::kernel ? dispatch(step.executable, inputs, stream)
+        : step.kind == Step::Kind::replay          ? replay(captured, step.node, inputs)
+                                                   : autoperfect::apply(canonical, step.node, inputs);
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (step.outputs[i] >= 0) slots[step.outputs[i]] = std::move(outputs[i]);
+    // Dropping our reference lets MLX donate the buffer to the next operation.
+    for (int slot : step.last_uses) slots[slot].reset();
+  }
+  std::vector<mx::array> results;
+  results.reserve(steps.wanted.size());
+  for (int slot : steps.wanted) results.push_back(*slots[slot]);
+  return results;
+}
+
+}  // namespace autoperfect

@@ -1,0 +1,70 @@
+#include "reference/array.h"
+
+#include "support/result.h"
+
+namespace autoperfect {
+
+Array::Array(TensorType of) : type(std::move(of)) {
+  if (type.dtype == Dtype::c64) throw InternalError("the reference executor has no complex arrays");
+  const auto size = static_cast<size_t>(type.elements());
+  is_floating(type.dtype) ? reals.resize(size) : integers.resize(size);
+}
+
+Scalar Array::at(int64_t element) const {
+  if (is_floating(type.dtype)) return {reals[element], 0};
+  return {0, integers[element]};
+}
+
+void Array::set(int64_t element, Scalar value) {
+  if (is_floating(type.dtype)) {
+    reals[element] = value.real;
+  } else {
+    integers[element] = value.integer;
+  }
+}
+
+Array array_of(const Tensor& tensor) {
+  Array array(tensor.type);
+  for (int64_t i = 0; i < tensor.type.elements(); ++i) {
+    array.set(i, is_floating(tensor.type.dtype) ? Scalar{tensor.at(i), 0} : Scalar{0, tensor.integer_at(i)});
+  }
+  return array;
+}
+
+Tensor tensor_of(const Array& array, Precision precision) {
+  TensorType type = array.type;
+  const bool floating = is_floating(type.dtype);
+  if (floating && precision == Precision::oracle) type.dtype = Dtype::f64;
+  Tensor tensor = Tensor::zeros(type);
+  for (int64_t i = 0; i < type.elements(); ++i) {
+    floating ? tensor.set(i, array.reals[i]) : tensor.set_integer(i, array.integers[i]);
+  }
+  return tensor;
+}
+
+int64_t Walk::at(const std::vector<int64_t>& position) const {
+  int64_t element = offset;
+  for (size_t d = 0; d < strides.size(); ++d)
+    element += position[d] * strides[d];
+  return element;
+}
+
+std::vector<int64_t> row_major_strides(const Shape& shape) {
+  std::vector<int64_t> strides(shape.size());
+  int64_t stride = 1;
+  for (size_t d = shape.size(); d-- > 0; stride *= shape[d])
+    strides[d] = stride;
+  return strides;
+}
+
+Walk broadcast_walk(const Shape& from, const Shape& to) {
+  const auto strides = row_major_strides(from);
+  Walk walk{0, std::vector<int64_t>(to.size(), 0)};
+  const size_t missing = to.size() - from.size();
+  for (size_t d = 0; d < from.size(); ++d) {
+    if (from[d] != 1) walk.strides[missing + d] = strides[d];
+  }
+  return walk;
+}
+
+}  // namespace autoperfect

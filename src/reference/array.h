@@ -1,0 +1,55 @@
+// What the executors compute with: one value over a whole shape, floats as doubles and integers as int64,
+// both exact.
+#pragma once
+
+#include <vector>
+
+#include "reference/reference.h"
+#include "reference/tensor.h"
+
+namespace autoperfect {
+
+struct Array {
+  TensorType type;
+  std::vector<double> reals;      // of floating types
+  std::vector<int64_t> integers;  // of integers and bool; u64 as its bits
+
+  explicit Array(TensorType of = {});
+  Scalar at(int64_t element) const;
+  void set(int64_t element, Scalar value);
+};
+
+Array array_of(const Tensor& tensor);
+
+// Floats of the oracle keep their doubles in an f64 tensor; all else has the declared dtype.
+Tensor tensor_of(const Array& array, Precision precision);
+
+// How to walk an array inside some iteration space: element = offset + sum(position[d] * strides[d]).
+struct Walk {
+  int64_t offset = 0;
+  std::vector<int64_t> strides;
+  int64_t at(const std::vector<int64_t>& position) const;
+};
+
+std::vector<int64_t> row_major_strides(const Shape& shape);
+
+// `from` broadcast to `to` as MLX does: trailing dimensions align, size 1 repeats.
+Walk broadcast_walk(const Shape& from, const Shape& to);
+
+// Visits every position of `shape` in row-major order.
+template <class Visit>
+void for_each_position(const Shape& shape, Visit&& visit) {
+  for (int64_t size : shape) {
+    if (size == 0) return;
+  }
+  std::vector<int64_t> position(shape.size(), 0);
+  while (true) {
+    visit(position);
+    int d = static_cast<int>(shape.size()) - 1;
+    for (; d >= 0 && ++position[d] == shape[d]; --d)
+      position[d] = 0;
+    if (d < 0) return;
+  }
+}
+
+}  // namespace autoperfect

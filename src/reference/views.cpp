@@ -1,0 +1,100 @@
+#include "reference/views.h"
+
+#include <algorithm>
+
+#include "support/result.h"
+
+namespace autoperfect {
+
+namespace {
+
+Array gathered(const Array& source, const Walk& walk, const TensorType& result) {
+  Array out(result);
+  int64_t element = 0;
+  for_each_position(result.shape, [&](const std::vector<int64_t>& position) {
+    out.set(element++, source.at(walk.at(position)));
+  });
+  return out;
+}
+
+Walk transpose_walk(const Shape& from, const std::vector<int64_t>& axes) {
+  const auto strides = row_major_strides(from);
+  Walk walk;
+  for (auto axis : axes)
+    walk.strides.push_back(strides[axis]);
+  return walk;
+}
+
+// Negative starts count from the end; a backward slice starts at the last element at most.
+Walk slice_walk(const Shape& from, const Attributes& attributes) {
+  const auto& start = attributes.get<std::vector<int64_t>>("start");
+  const auto& steps = attributes.get<std::vector<int64_t>>("strides");
+  const auto strides = row_major_strides(from);
+  Walk walk;
+  for (size_t d = 0; d < from.size(); ++d) {
+    const int64_t wanted = start[d] < 0 ? start[d] + from[d] : start[d];
+    const int64_t first = steps[d] < 0 ? std::min(wanted, from[d] - 1) : std::max<int64_t>(wanted, 0);
+    walk.offset += first * strides[d];
+    walk.strides.push_back(steps[d] * strides[d]);
+  }
+  return walk;
+}
+
+}  // namespace
+
+Array run_view(const Node& node, const Array& operand, const TensorType& result) {
+  const Shape& from = operand.type.shape;
+  switch (node.op) {
+    case Op::full:
+    case Op::broadcast:
+      return gathered(operand, broadcast_walk(from, result.shape), result);
+    case Op::transpose:
+      return gathered(
+          operand, transpose_walk(from, node.attributes.get<std::vector<int64_t>>("axes")), result);
+    case Op::slice:
+      return gathered(operand, slice_walk(from, node.attributes), result);
+    case Op::reshape: {
+      Array out = operand;
+      out.type = result;
+      return out;
+    }
+    default:
+      throw InternalError("not a view: " + std::string(name(node.op)));
+  }
+}
+
+Array concatenate(const std::vector<const Array*>& parts, int64_t axis, const TensorType& result) {
+  Array out(result);
+  Walk into{0, row_major_strides(result.shape)};
+  for (const Array* part : parts) {
+    int64_t element = 0;
+    for_each_position(part->type.shape, [&](const std::vector<int64_t>& position) {
+      out.set(into.at(position), part->at(element++));
+    });
+    into.offset += part->type.shape[axis] * into.strides[axis];
+  }
+  return out;
+}
+
+Result<Array> gather_axis(const Array& source, const Array& indices, int64_t axis) {
+  const Walk walk{0, row_major_strides(source.type.shape)};
+  const int64_t size = source.type.shape[axis];
+  Array out({source.type.dtype, indices.type.shape});
+  int64_t element = 0;
+  bool in_range = true;
+  for_each_position(indices.type.shape, [&](std::vector<int64_t> position) {
+    const int64_t index = indices.integers[element];
+    position[axis] = index < 0 ? index + size : index;
+    if (position[axis] < 0 || position[axis] >= size) {
+      in_range = false;
+    } else {
+      out.set(element, source.at(walk.at(position)));
+    }
+    ++element;
+  });
+  if (!in_range)
+    return Diagnostic{"reference", "index-out-of-range", "an index of gather_axis is out of range"};
+  return out;
+}
+
+}  // namespace autoperfect

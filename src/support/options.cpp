@@ -1,0 +1,81 @@
+#include "support/options.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <set>
+
+namespace autoperfect {
+
+namespace {
+
+std::string variable(const char* name, std::string otherwise) {
+  const char* value = std::getenv(name);
+  return value && *value ? value : std::move(otherwise);
+}
+
+std::string choice(const char* name, std::string otherwise, std::initializer_list<const char*> allowed) {
+  auto value = variable(name, otherwise);
+  for (auto* one : allowed) {
+    if (value == one) return value;
+  }
+  std::fprintf(
+      stderr, "autoperfect: warning: %s is not one of its values, using %s\n", name, otherwise.c_str());
+  return otherwise;
+}
+
+std::string default_cache_directory() {
+  auto base = variable("XDG_CACHE_HOME", "");
+  if (!base.empty() && base[0] == '/') return base + "/autoperfect";
+  auto home = variable("HOME", "");
+  return home.empty() ? "" : home + "/.cache/autoperfect";
+}
+
+Environment read_environment() {
+  Environment e;
+  e.log = choice("AUTOPERFECT_LOG", e.log, {"off", "warning", "info", "debug"});
+  e.dump = variable("AUTOPERFECT_DUMP", e.dump);
+  e.cache = choice("AUTOPERFECT_CACHE", e.cache, {"on", "off", "read"});
+  e.cache_dir = variable("AUTOPERFECT_CACHE_DIR", default_cache_directory());
+  return e;
+}
+
+void write_line(const char* level, const std::string& message) {
+  auto line = std::string("autoperfect: ") + level + message + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);  // one call, so that lines of several threads do not mix
+}
+
+}  // namespace
+
+const Environment& environment() {
+  static const Environment read = read_environment();
+  return read;
+}
+
+std::vector<EnvironmentRow> environment_rows() {
+  const auto& e = environment();
+  return {
+      {"AUTOPERFECT_LOG", e.log, "what is written to stderr: off, warning, info, debug"},
+      {"AUTOPERFECT_DUMP", e.dump, "a directory that receives the text of each stage"},
+      {"AUTOPERFECT_CACHE", e.cache, "the cache of kernels on disk: on, off, read"},
+      {"AUTOPERFECT_CACHE_DIR", e.cache_dir, "where that cache is"},
+  };
+}
+
+void warn_once(const std::string& key, const std::string& message) {
+  if (environment().log == "off") return;
+  static std::mutex mutex;
+  static std::set<std::string> seen;
+  {
+    std::lock_guard lock(mutex);
+    if (!seen.insert(key).second) return;
+  }
+  write_line("warning: ", message);
+}
+
+void log_info(const std::string& message) {
+  const auto& level = environment().log;
+  if (level == "info" || level == "debug") write_line("", message);
+}
+
+}  // namespace autoperfect

@@ -1,0 +1,26 @@
+// Every environment variable the project reads, parsed in one place (`autoperfect env` lists them).
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace autoperfect {
+
+struct Environment {
+  std::string log = "warning";  // AUTOPERFECT_LOG: off, warning, info, debug
+  std::string dump;             // AUTOPERFECT_DUMP: a directory for the text of each stage
+  std::string cache = "on";     // AUTOPERFECT_CACHE: on, off, read
+  std::string cache_dir;        // AUTOPERFECT_CACHE_DIR
+};
+const Environment& environment();
+
+struct EnvironmentRow {
+  std::string name, value, meaning;
+};
+std::vector<EnvironmentRow> environment_rows();
+
+// "autoperfect: warning: ..." on stderr, each distinct `key` once a process. log_info: with AUTOPERFECT_LOG=info.
+void warn_once(const std::string& key, const std::string& message);
+void log_info(const std::string& message);
+
+}  // namespace autoperfect

@@ -1,0 +1,31 @@
+// Runs another program: posix_spawn, never fork; limits, a deadline, bounded output, its own process group (killed
+// whole). The child's environment is what `environment` says and nothing else.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "support/result.h"
+
+namespace autoperfect {
+
+struct ProcessOptions {
+  std::string input;                     // given on stdin
+  std::vector<std::string> environment;  // "NAME=value"
+  double seconds = 60;                   // deadline; the group is killed after it
+  int64_t memory_bytes = 0;              // RLIMIT_AS of the child; 0: none
+  int64_t output_bytes = 1 << 20;        // kept of each of stdout and stderr; the rest is read and dropped
+  std::vector<int> keep_fds;             // stay open in the child under the same number; all others are closed
+};
+
+struct ProcessResult {
+  int exit_code = -1;  // -1 when ended by a signal
+  int signal = 0;
+  bool timed_out = false;
+  std::string output, errors;
+};
+
+Result<ProcessResult> run_process(const std::vector<std::string>& arguments, const ProcessOptions& options);
+
+}  // namespace autoperfect

@@ -1,0 +1,243 @@
+#include "tune/tune.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "generate/schedule/schedule.h"
+#include "ir/kernel_text.h"
+#include "support/options.h"
+#include "tune/key.h"
+
+namespace autoperfect {
+namespace {
+
+using nlohmann::json;
+
+json to_json(const Timing& t) {
+  return {{"name", t.name}, {"median", t.median}, {"low", t.low}, {"high", t.high}, {"iterations", t.iterations}};
+}
+
+json to_json(const Verdict& verdict) {
+  json families = json::array();
+  for (auto& f : verdict.families)
+    families.push_back(
+        {{"family", f.family}, {"passed", f.passed}, {"worst_ulp", f.worst_ulp}, {"eager_ulp", f.eager_ulp}});
+  return {{"admitted", verdict.admitted}, {"isolation", verdict.isolation}, {"families", families}};
+}
+
+struct Compiled {
+  Candidate candidate;
+  std::string binary;
+  std::shared_ptr<LoadedKernel> loaded;
+  Verdict verdict;
+};
+
+// One region on its way through the stages.
+struct Life {
+  const TuneTask* task = nullptr;
+  std::string key;
+  Decision decision;
+  bool settled = false;
+  std::vector<Candidate> candidates;
+  std::vector<Result<std::string>> binaries;
+};
+
+class Tuner {
+ public:
+  Tuner(const Target& target, const TuneOptions& options) : target_(target), options_(options) {}
+
+  std::vector<Decision> run(const std::vector<TuneTask>& tasks) {
+    for (auto& task : tasks) lives_.push_back(begin(task));
+    compile_all();
+    for (auto& life : lives_)
+      if (!life.settled) measure(life);
+    std::vector<Decision> decisions;
+    for (auto& life : lives_) decisions.push_back(std::move(life.decision));
+    return decisions;
+  }
+
+ private:
+  Life begin(const TuneTask& task);
+  bool take_cached(Life& life);
+  void compile_all();
+  void measure(Life& life);
+  std::vector<Compiled> admit(Life& life);
+  void select(Life& life, std::vector<Compiled>& admitted);
+  void reject(Life& life, const Candidate& candidate, const std::string& reason);
+  void settle(Life& life, const std::string& reason, const json& evidence);
+
+  const Target& target_;
+  const TuneOptions& options_;
+  std::vector<Life> lives_;
+};
+
+Life Tuner::begin(const TuneTask& task) {
+  Life life;
+  life.task = &task;
+  life.key = cache_key(task.kernel, target_);
+  if (take_cached(life)) return life;
+  if (!system_compiler().ok()) {
+    warn_once("no-compiler", "no C++ compiler was found: plain MLX runs (set CXX or install g++)");
+    life.decision.reason = "no compiler";
+    life.settled = true;
+    return life;
+  }
+  life.candidates = generate_schedules(task.kernel, target_);
+  return life;
+}
+
+bool Tuner::take_cached(Life& life) {
+  auto entry = Cache::instance().find(life.key);
+  if (!entry) return false;
+  Decision& decision = life.decision;
+  if (entry->use_mlx && options_.always_use_kernels) return false;
+  if (!entry->use_mlx) {
+    auto loaded = load_cpu(entry->binary, entry->candidate.launch);
+    if (!loaded) return false;
+    decision.loaded = *loaded;
+  }
+  decision.use_mlx = entry->use_mlx;
+  decision.from_cache = true;
+  decision.winner = entry->candidate;
+  decision.evidence = entry->evidence;
+  auto evidence = json::parse(entry->evidence, nullptr, false);
+  if (evidence.is_object()) {
+    decision.reason = evidence.value("reason", "");
+    for (auto& row : evidence.value("timings", json::array()))
+      decision.timings.push_back(
+          {row.value("name", ""), row.value("median", 0.0), row.value("low", 0.0), row.value("high", 0.0),
+           row.value("iterations", 0), false});
+  }
+  return life.settled = true;
+}
+
+// All candidates of all regions at once, over all cores.
+void Tuner::compile_all() {
+  std::vector<std::pair<Life*, size_t>> jobs;
+  for (auto& life : lives_) {
+    for (size_t c = 0; c < life.candidates.size(); ++c) {
+      life.binaries.push_back(Diagnostic{"compile", "not-run", "was not compiled"});
+      jobs.push_back({&life, c});
+    }
+  }
+  if (jobs.empty()) return;
+  auto& compiler = *system_compiler();
+  parallel_for(static_cast<int64_t>(jobs.size()), 0, [&](int64_t j, int) {
+    auto& [life, c] = jobs[static_cast<size_t>(j)];
+    life->binaries[c] = compile_cpu(life->candidates[c].source, compiler);
+  });
+}
+
+void Tuner::reject(Life& life, const Candidate& candidate, const std::string& reason) {
+  life.decision.rejected.push_back(candidate.provenance + ": " + reason);
+  Cache::instance().store_rejected(life.key, candidate, reason);
+  log_info("rejected " + candidate.provenance + ": " + reason);
+}
+
+// Compiled, loaded and through the gate.
+std::vector<Compiled> Tuner::admit(Life& life) {
+  std::vector<Compiled> admitted;
+  GateOptions options;
+  options.eager = [runner = life.task->runner](const std::vector<Tensor>& inputs) { return runner->eager(inputs); };
+  for (size_t c = 0; c < life.candidates.size(); ++c) {
+    auto& candidate = life.candidates[c];
+    if (!life.binaries[c]) {
+      reject(life, candidate, "does not compile: " + format(life.binaries[c].errors(), candidate.source));
+      continue;
+    }
+    Verdict verdict = gate(life.task->kernel, candidate, *life.binaries[c], options);
+    if (!verdict.admitted) {
+      reject(life, candidate, verdict.failures.empty() ? "gate" : format(verdict.failures));
+      continue;
+    }
+    auto loaded = load_cpu(*life.binaries[c], candidate.launch);
+    if (!loaded) {
+      reject(life, candidate, format(loaded.errors()));
+      continue;
+    }
+    admitted.push_back({candidate, std::move(*life.binaries[c]), *loaded, std::move(verdict)});
+  }
+  return admitted;
+}
+
+void Tuner::settle(Life& life, const std::string& reason, const json& evidence) {
+  life.decision.reason = reason;
+  life.decision.evidence = evidence.dump();
+  life.settled = true;
+}
+
+void Tuner::measure(Life& life) {
+  auto admitted = admit(life);
+  if (!admitted.empty()) return select(life, admitted);
+  std::string reason = life.candidates.empty() ? "the built-in schedules have no form for it"
+                                               : "no candidate passed: " + life.decision.rejected.front();
+  json evidence = {{"reason", reason}, {"timings", json::array()}};
+  settle(life, reason, evidence);
+  // A kernel that could not be made is not tried again by every process.
+  CacheEntry entry{life.key, print(life.task->kernel), true, {}, "", life.decision.evidence};
+  Cache::instance().store(entry);
+}
+
+// The fastest whose lead is significant; among equals the shorter source, then the lower hash.
+size_t best_of(const std::vector<Compiled>& admitted, const std::vector<Timing>& timings, size_t first) {
+  size_t best = admitted.size();
+  for (size_t c = 0; c < admitted.size(); ++c) {
+    auto& t = timings[first + c];
+    if (t.failed) continue;
+    if (best == admitted.size()) {
+      best = c;
+      continue;
+    }
+    auto& champion = timings[first + best];
+    bool faster = clearly_faster(t, champion, 0), slower = clearly_faster(champion, t, 0);
+    bool simpler = admitted[c].candidate.source.size() < admitted[best].candidate.source.size();
+    if (faster || (!slower && simpler && t.median < champion.median * 1.02)) best = c;
+  }
+  return best;
+}
+
+void Tuner::select(Life& life, std::vector<Compiled>& admitted) {
+  auto contenders = life.task->runner->baselines();
+  size_t baselines = contenders.size();
+  for (auto& compiled : admitted)
+    contenders.push_back(life.task->runner->contender(compiled.loaded, compiled.candidate.provenance));
+  Decision& decision = life.decision;
+  decision.timings = bench(contenders, options_.bench);
+  size_t best = best_of(admitted, decision.timings, baselines);
+  json evidence = {{"timings", json::array()}};
+  for (auto& t : decision.timings)
+    if (!t.failed) evidence["timings"].push_back(to_json(t));
+  CacheEntry entry{life.key, print(life.task->kernel), true, {}, "", ""};
+  std::string reason = "no candidate could be timed";
+  if (best < admitted.size()) {
+    auto& winner = admitted[best];
+    auto& time = decision.timings[baselines + best];
+    bool wins = true;
+    for (size_t b = 0; b < baselines; ++b)
+      wins = wins && (decision.timings[b].failed || clearly_faster(time, decision.timings[b], options_.margin));
+    std::string wrong = life.task->runner->recheck(winner.loaded);
+    reason = wins ? "faster than MLX" : "MLX is as fast";
+    if (!wrong.empty()) {
+      reject(life, winner.candidate, "wrong at full size: " + wrong);
+      reason = "the fastest candidate was wrong at full size";
+    } else if (wins || options_.always_use_kernels) {
+      decision.use_mlx = entry.use_mlx = false;
+      decision.winner = entry.candidate = winner.candidate;
+      decision.loaded = winner.loaded;
+      entry.binary = std::move(winner.binary);
+    }
+    evidence["gate"] = to_json(winner.verdict);
+  }
+  evidence["reason"] = reason;
+  settle(life, reason, evidence);
+  entry.evidence = decision.evidence;
+  if (!options_.always_use_kernels) Cache::instance().store(entry);
+}
+
+}  // namespace
+
+std::vector<Decision> tune(const std::vector<TuneTask>& tasks, const Target& target, const TuneOptions& options) {
+  return Tuner(target, options).run(tasks);
+}
+
+}  // namespace autoperfect

@@ -1,0 +1,258 @@
+// canonicalize() changes no bit of any output, whatever the graph: random small graphs over many ops and
+// dtypes.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "canonicalize/canonicalize.h"
+#include "ir/graph_text.h"
+#include "ir/shape.h"
+#include "reference/reference.h"
+
+namespace autoperfect {
+namespace {
+
+class RandomGraph {
+ public:
+  explicit RandomGraph(unsigned seed) : random_(seed) {}
+
+  Graph build() {
+    for (int i = 0; i < 3; ++i)
+      graph_.add_input("x", {pick(dtypes), pick(shapes)});
+    const int wanted = 4 + draw(12);
+    for (int tries = 0; tries < 400 && static_cast<int>(graph_.nodes.size()) < wanted; ++tries)
+      add();
+    for (int i = 0; i < 2; ++i)
+      graph_.outputs.push_back(draw(static_cast<int>(graph_.values.size())));
+    graph_.outputs.push_back(static_cast<ValueId>(graph_.values.size()) - 1);
+    return graph_;
+  }
+
+  Tensor tensor(const TensorType& type) {
+    Tensor tensor = Tensor::zeros(type);
+    std::normal_distribution<double> normal(0, 2);
+    const double special[] = {0.0, -0.0, 1, INFINITY, -INFINITY, NAN, 1e-40};
+    for (int64_t i = 0; i < type.elements(); ++i) {
+      if (is_floating(type.dtype)) {
+        tensor.set(i, draw(8) == 0 ? special[draw(7)] : normal(random_));
+      } else {
+        tensor.set_integer(i, draw(11) - 5);
+      }
+    }
+    return tensor;
+  }
+
+ private:
+  static inline const std::vector<Shape> shapes = {{2, 3, 4}, {3, 4}, {4}, {}, {2, 1, 4}, {3, 1}, {1}};
+  static inline const std::vector<Dtype> dtypes = {
+      Dtype::f32,
+      Dtype::f32,
+      Dtype::f16,
+      Dtype::bf16,
+      Dtype::i32,
+      Dtype::u8,
+      Dtype::bool_,
+      Dtype::i64,
+      Dtype::f64};
+
+  int draw(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
+  template <class T>
+  const T& pick(const std::vector<T>& from) {
+    return from[static_cast<size_t>(draw(static_cast<int>(from.size())))];
+  }
+  ValueId value() { return draw(static_cast<int>(graph_.values.size())); }
+
+  void add_if_typed(Op op, std::vector<ValueId> operands, Attributes attributes = {}) {
+    std::vector<TensorType> types;
+    for (auto v : operands)
+      types.push_back(graph_.type(v));
+    auto result = infer_types(op, types, attributes);
+    if (result && (*result)[0].elements() <= 64) graph_.add(op, operands, attributes);
+  }
+
+  void add() {
+    switch (draw(10)) {
+      case 0:
+        return add_constant();
+      case 1:
+        return add_view();
+      case 2:
+        return add_cast();
+      case 3:
+        return add_reduction();
+      case 4:
+        return add_composite();
+      case 5:
+        return add_if_typed(Op::copy, {value()});
+      default:
+        return add_elementwise();
+    }
+  }
+
+  void add_constant() {
+    const double values[] = {0.0, -0.0, 1, 0.1, 2, -3, INFINITY, NAN};
+    const Dtype dtype = pick(dtypes);
+    const double constant = is_floating(dtype) ? values[draw(8)] : draw(3);
+    const ValueId scalar = graph_.add_constant(constant, dtype);
+    if (draw(3) == 0) {
+      Attributes attributes;
+      attributes.set("shape", pick(shapes));
+      add_if_typed(draw(2) ? Op::full : Op::broadcast, {scalar}, attributes);
+    } else if (draw(3) == 0) {
+      Attributes list;
+      list.set("dtype", Dtype::f32);
+      list.set("shape", Shape{2, 2});
+      list.set("value", std::vector<double>{0.1, 2, draw(2) ? 0.1 : 3.0, 0.1});
+      add_if_typed(Op::constant, {}, list);
+    }
+  }
+
+  void add_view() {
+    const ValueId v = value();
+    const Shape shape = graph_.type(v).shape;
+    const int rank = static_cast<int>(shape.size());
+    Attributes attributes;
+    switch (draw(4)) {
+      case 0:
+        attributes.set("shape", pick(shapes));
+        return add_if_typed(Op::broadcast, {v}, attributes);
+      case 1: {
+        Shape to = shape;
+        to.insert(draw(2) ? to.begin() : to.end(), 1);
+        if (draw(3) == 0) to = {graph_.type(v).elements()};
+        attributes.set("shape", to);
+        return add_if_typed(Op::reshape, {v}, attributes);
+      }
+      case 2: {
+        std::vector<int64_t> axes;
+        for (int d = 0; d < rank; ++d)
+          axes.insert(axes.begin() + draw(d + 1), d);
+        attributes.set("axes", axes);
+        return add_if_typed(Op::transpose, {v}, attributes);
+      }
+      default: {
+        std::vector<int64_t> start, stop, strides;
+        for (int d = 0; d < rank; ++d) {
+          start.push_back(draw(5) - 2);
+          stop.push_back(draw(2) ? 100 : draw(8) - 5);
+          strides.push_back(draw(3) ? 1 : draw(2) ? 2 : -1);
+        }
+        attributes.set("start", start);
+        attributes.set("stop", stop);
+        attributes.set("strides", strides);
+        return add_if_typed(Op::slice, {v}, attributes);
+      }
+    }
+  }
+
+  void add_cast() {
+    Attributes attributes;
+    attributes.set("dtype", pick(dtypes));
+    add_if_typed(Op::cast, {value()}, attributes);
+  }
+
+  void add_reduction() {
+    const std::vector<Op> ops = {Op::sum, Op::prod, Op::max, Op::min, Op::any, Op::all, Op::argmax};
+    const Op op = pick(ops);
+    const ValueId v = value();
+    const int rank = graph_.type(v).rank();
+    Attributes attributes;
+    if (rank == 0) return;
+    if (op == Op::argmax) {
+      attributes.set("axis", static_cast<int64_t>(draw(rank)));
+    } else {
+      attributes.set("axes", std::vector<int64_t>{draw(rank)});
+    }
+    if (draw(2)) attributes.set("keepdims", draw(2) == 1);
+    add_if_typed(op, {v}, attributes);
+  }
+
+  void add_composite() {
+    const std::vector<Op> ops = {Op::softmax, Op::log_softmax, Op::logsumexp, Op::mean, Op::var, Op::std};
+    const Op op = pick(ops);
+    const ValueId v = value();
+    if (graph_.type(v).rank() == 0) return;
+    Attributes attributes;
+    if (op == Op::softmax && draw(2)) attributes.set("precise", draw(2) == 1);
+    if (op == Op::mean || op == Op::var || op == Op::std) {
+      attributes.set("axes", std::vector<int64_t>{draw(graph_.type(v).rank())});
+      attributes.set("keepdims", draw(2) == 1);
+      if (op != Op::mean) attributes.set("ddof", static_cast<int64_t>(draw(6)));
+    }
+    add_if_typed(op, {v}, attributes);
+  }
+
+  void add_elementwise() {
+    static const std::vector<Op> ops = [] {
+      std::vector<Op> all;
+      for (int i = 0; i <= static_cast<int>(Op::opaque); ++i) {
+        const auto op = static_cast<Op>(i);
+        if (class_of(op) == OpClass::elementwise && op != Op::cast) all.push_back(op);
+      }
+      return all;
+    }();
+    const Op op = draw(3) ? pick(ops) : draw(2) ? Op::mul : Op::add;
+    std::vector<ValueId> operands;
+    for (int i = 0; i < arity(op); ++i)
+      operands.push_back(value());
+    add_if_typed(op, operands);
+  }
+
+  std::mt19937 random_;
+  Graph graph_;
+};
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  if (!(a.type == b.type)) return false;
+  for (int64_t i = 0; i < a.type.elements(); ++i) {
+    const bool floating = is_floating(a.type.dtype);
+    if (floating && std::isnan(a.at(i)) && std::isnan(b.at(i))) continue;
+    if (floating ? a.at(i) != b.at(i) || std::signbit(a.at(i)) != std::signbit(b.at(i))
+                 : a.integer_at(i) != b.integer_at(i)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Mapped values still have their types: make them all outputs and compare them as well.
+void expect_same(const Graph& source, const Canonical& canonical, const std::vector<Tensor>& inputs) {
+  Graph before = source, after = canonical.graph;
+  for (size_t v = 0; v < source.values.size(); ++v) {
+    if (canonical.value_of_source[v] < 0) continue;
+    before.outputs.push_back(static_cast<ValueId>(v));
+    after.outputs.push_back(canonical.value_of_source[v]);
+  }
+  auto expected = run_reference(before, inputs, Precision::exact);
+  auto actual = run_reference(after, inputs, Precision::exact);
+  ASSERT_TRUE(expected.ok() && actual.ok());
+  ASSERT_EQ(expected->size(), actual->size());
+  for (size_t i = 0; i < expected->size(); ++i) {
+    EXPECT_TRUE(same_bits((*expected)[i], (*actual)[i]))
+        << "output " << i << " %" << before.values[before.outputs[i]].name;
+  }
+}
+
+TEST(CanonicalizeRandom, ChangesNoBitAndIsIdempotent) {
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    RandomGraph random(seed);
+    const Graph source = random.build();
+    ASSERT_TRUE(verify(source).empty());
+    const Canonical canonical = canonicalize(source);
+    const std::string text = print(canonical.graph);
+    SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + print(source) + text);
+    EXPECT_EQ(format(verify(canonical.graph)), "");
+    EXPECT_EQ(print(canonicalize(canonical.graph).graph), text);
+    for (auto output : source.outputs)
+      EXPECT_GE(canonical.value_of_source[output], 0);
+    std::vector<Tensor> inputs;
+    for (const auto& input : source.inputs)
+      inputs.push_back(random.tensor(source.type(input.value)));
+    expect_same(source, canonical, inputs);
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace autoperfect

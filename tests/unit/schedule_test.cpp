@@ -1,0 +1,316 @@
+// Generated kernels against the reference executor: every candidate of every kernel, compiled and run over several
+// sizes of the dynamic axis and several numbers of chunks.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "canonicalize/canonicalize.h"
+#include "compile/cpu/compile.h"
+#include "fuse/fuse.h"
+#include "generate/schedule/schedule.h"
+#include "ir/graph_text.h"
+#include "ir/kernel_text.h"
+#include "lower/lower.h"
+#include "reference/reference.h"
+
+namespace autoperfect {
+namespace {
+
+Tensor random_tensor(const TensorType& type, std::mt19937& random) {
+  Tensor tensor = Tensor::zeros(type);
+  std::normal_distribution<double> normal(0, 2);
+  std::uniform_int_distribution<int> integer(is_unsigned_integer(type.dtype) ? 0 : -50, 50);
+  for (int64_t i = 0; i < type.elements(); ++i) {
+    if (type.dtype == Dtype::bool_) {
+      tensor.set_integer(i, integer(random) & 1);
+    } else if (is_integer(type.dtype)) {
+      tensor.set_integer(i, integer(random));
+    } else {
+      tensor.set(i, normal(random));
+    }
+  }
+  return tensor;
+}
+
+double unit_in_last_place(Dtype dtype, double at) {
+  int bits = dtype == Dtype::bf16 ? 7 : dtype == Dtype::f16 ? 10 : 23;
+  return std::ldexp(1.0, std::ilogb(std::max(std::abs(at), 1e-30)) - bits);
+}
+
+void expect_close(const Tensor& got, const Tensor& exact, const Tensor& oracle, const std::string& what) {
+  double scale = 0;
+  for (int64_t i = 0; i < oracle.type.elements(); ++i)
+    if (std::isfinite(oracle.at(i))) scale = std::max(scale, std::abs(oracle.at(i)));
+  for (int64_t i = 0; i < got.type.elements(); ++i) {
+    double a = got.at(i), b = exact.at(i), o = oracle.at(i);
+    if (!is_floating(got.type.dtype)) {
+      ASSERT_EQ(got.integer_at(i), exact.integer_at(i)) << what << " at " << i;
+      continue;
+    }
+    if (std::isnan(b) || std::isinf(b)) {
+      ASSERT_TRUE(std::isnan(b) ? std::isnan(a) : a == b) << what << " at " << i << ": " << a << " not " << b;
+      continue;
+    }
+    double allowed = 4 * std::abs(b - o) + 12 * unit_in_last_place(got.type.dtype, std::max(std::abs(o), scale * 1e-1));
+    ASSERT_LE(std::abs(a - o), allowed) << what << " at " << i << ": " << a << " not " << o;
+  }
+}
+
+std::vector<Tensor> run_native(
+    const Kernel& kernel, const LoadedKernel& loaded, const std::vector<Tensor>& inputs, int threads) {
+  std::vector<Tensor> outputs;
+  for (auto& buffer : kernel.buffers)
+    if (buffer.role == BufferRole::out) {
+      outputs.push_back(Tensor::zeros(buffer.type));
+      for (auto& byte : outputs.back().bytes) byte = 0xA5;
+    }
+  std::vector<const void*> in;
+  std::vector<void*> out;
+  for (auto& t : inputs) in.push_back(t.bytes.data());
+  for (auto& t : outputs) out.push_back(t.bytes.data());
+  std::vector<long> dims;
+  for (auto& axis : kernel.axes)
+    if (axis.dynamic) dims.push_back(axis.size);
+  int64_t units = 1;
+  for (AxisId axis : loaded.launch.parallel) units *= kernel.axes[axis].size;
+  launch_cpu(loaded, in.data(), out.data(), dims.data(), units, threads);
+  return outputs;
+}
+
+void check_kernel(const Kernel& kernel, bool expect_candidates = true) {
+  auto candidates = generate_schedules(kernel, default_cpu_target());
+  ASSERT_EQ(!candidates.empty(), expect_candidates) << print(kernel);
+  std::vector<int64_t> sizes{-1};
+  for (auto& axis : kernel.axes)
+    if (axis.dynamic) sizes = {-1, 1, 2, 17, 67};
+  for (auto& candidate : candidates) {
+    auto binary = compile_cpu(candidate.source, *system_compiler());
+    ASSERT_TRUE(binary.ok()) << format(binary.errors()) << candidate.source;
+    auto loaded = load_cpu(*binary, candidate.launch);
+    ASSERT_TRUE(loaded.ok()) << format(loaded.errors());
+    for (int64_t size : sizes) {
+      Kernel sized = size < 0 ? kernel : with_dynamic_size(kernel, size);
+      std::mt19937 random(7);
+      std::vector<Tensor> inputs;
+      for (auto& buffer : sized.buffers)
+        if (buffer.role == BufferRole::in) inputs.push_back(random_tensor(buffer.type, random));
+      auto exact = run_reference(sized, inputs, Precision::exact);
+      auto oracle = run_reference(sized, inputs, Precision::oracle);
+      ASSERT_TRUE(exact.ok()) << format(exact.errors());
+      for (int threads : {0, 1}) {
+        auto got = run_native(sized, **loaded, inputs, threads);
+        for (size_t o = 0; o < got.size(); ++o)
+          expect_close(got[o], (*exact)[o], (*oracle)[o], candidate.provenance + " output " + std::to_string(o) + "\n" +
+              print(sized) + candidate.source);
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// All regions of a graph, each through the generator.
+void check_graph(const std::string& text, size_t regions = 1, bool expect_candidates = true) {
+  auto graph = parse_graph("autoperfect.graph 1\n" + text);
+  ASSERT_TRUE(graph.ok()) << format(graph.errors(), text);
+  Canonical canonical = canonicalize(*graph);
+  FuseOptions options;
+  options.gate_by_cost = false;
+  Plan plan = fuse(canonical.graph, default_cpu_target(), options);
+  ASSERT_EQ(plan.regions.size(), regions) << print(canonical.graph);
+  for (auto& region : plan.regions) {
+    auto kernel = lower(canonical.graph, region);
+    ASSERT_TRUE(kernel.ok()) << format(kernel.errors()) << print(canonical.graph);
+    check_kernel(*kernel, expect_candidates);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(schedule, elementwise_chain) {
+  check_graph(R"(graph @g(%x: f32[33,70], %y: f32[33,70]) {
+  %a = mul %x, %y : f32[33,70]
+  %b = tanh %a : f32[33,70]
+  %c = add %b, %x : f32[33,70]
+  return %c
+}
+)");
+}
+
+TEST(schedule, broadcast_of_rows_columns_and_scalars) {
+  check_graph(R"(graph @g(%x: f32[19,45], %row: f32[45], %column: f32[19,1], %s: f32[]) {
+  %a = add %x, %row : f32[19,45]
+  %b = mul %a, %column : f32[19,45]
+  %c = sub %b, %s : f32[19,45]
+  return %c
+}
+)");
+}
+
+TEST(schedule, bf16_rounds_at_each_op) {
+  check_graph(R"(graph @g(%x: bf16[40,70], %w: bf16[70]) {
+  %a = mul %x, %w : bf16[40,70]
+  %b = sigmoid %a : bf16[40,70]
+  %c = mul %b, %x : bf16[40,70]
+  return %c
+}
+)");
+}
+
+TEST(schedule, mixed_dtypes_and_selects) {
+  check_graph(R"(graph @g(%x: f16[21,37], %k: i32[21,37], %m: bool[37]) {
+  %zero = const 0 : i32[]
+  %low = const -inf : f32[]
+  %y = cast %x : f32[21,37]
+  %p = greater %k, %zero : bool[21,37]
+  %q = logical_and %p, %m : bool[21,37]
+  %r = select %q, %y, %low : f32[21,37]
+  %t = cast %r : bf16[21,37]
+  %i = cast %q : i64[21,37]
+  return %t, %i
+}
+)");
+}
+
+TEST(schedule, layer_norm) {
+  check_graph(R"(graph @g(%x: f32[9,133], %w: f32[133], %b: f32[133]) {
+  %mean = mean %x axes=[1] keepdims=true : f32[9,1]
+  %var = var %x axes=[1] ddof=0 keepdims=true : f32[9,1]
+  %eps = const 1e-05 : f32[]
+  %diff = sub %x, %mean : f32[9,133]
+  %shifted = add %var, %eps : f32[9,1]
+  %inv = rsqrt %shifted : f32[9,1]
+  %normal = mul %diff, %inv : f32[9,133]
+  %gained = mul %normal, %w : f32[9,133]
+  %y = add %gained, %b : f32[9,133]
+  return %y
+}
+)");
+}
+
+TEST(schedule, softmax_of_several_dtypes_and_lengths) {
+  for (std::string dtype : {"f32", "bf16", "f16"})
+    for (std::string n : {"3", "64", "257"})
+      check_graph("graph @g(%x: " + dtype + "[5,7," + n + "]) {\n  %y = softmax %x precise=true : " + dtype + "[5,7," + n +
+                  "]\n  return %y\n}\n");
+}
+
+TEST(schedule, logsumexp_and_argmax_share_the_row) {
+  check_graph(R"(graph @g(%x: f32[11,129]) {
+  %l = logsumexp %x : f32[11,1]
+  %a = argmax %x axis=1 keepdims=false : u32[11]
+  %n = argmin %x axis=1 keepdims=true : u32[11,1]
+  return %l, %a, %n
+}
+)");
+}
+
+TEST(schedule, full_reductions_with_a_scalar_epilogue) {
+  check_graph(R"(graph @g(%x: f32[70,90], %w: f32[90]) {
+  %s = square %x : f32[70,90]
+  %t = mul %s, %w : f32[70,90]
+  %sum = sum %t axes=[0,1] keepdims=false : f32[]
+  %max = max %x axes=[0,1] keepdims=false : f32[]
+  %root = abs %sum : f32[]
+  %r = sqrt %root : f32[]
+  %d = div %r, %max : f32[]
+  return %d
+}
+)");
+}
+
+TEST(schedule, integer_reductions) {
+  check_graph(R"(graph @g(%x: i32[13,50], %m: bool[13,50]) {
+  %s = sum %x axes=[1] keepdims=false : i32[13]
+  %p = max %x axes=[1] keepdims=false : i32[13]
+  %c = sum %m axes=[1] keepdims=false : i32[13]
+  %any = any %m axes=[1] keepdims=false : bool[13]
+  %t = add %s, %p : i32[13]
+  %u = add %t, %c : i32[13]
+  %z = select %any, %u, %s : i32[13]
+  return %z
+}
+)");
+}
+
+TEST(schedule, several_outputs_of_other_rank) {
+  check_graph(R"(graph @g(%x: bf16[6,65], %r: bf16[6,65], %w: bf16[65]) {
+  %h = add %x, %r : bf16[6,65]
+  %f = cast %h : f32[6,65]
+  %sq = square %f : f32[6,65]
+  %ms = mean %sq axes=[1] keepdims=true : f32[6,1]
+  %eps = const 1e-06 : f32[]
+  %e = add %ms, %eps : f32[6,1]
+  %inv = rsqrt %e : f32[6,1]
+  %n = mul %f, %inv : f32[6,65]
+  %c = cast %n : bf16[6,65]
+  %y = mul %w, %c : bf16[6,65]
+  return %h, %y, %inv
+}
+)");
+}
+
+TEST(schedule, views_are_folded_into_loads) {
+  check_graph(R"(graph @g(%x: f32[30,20], %y: f32[40,60]) {
+  %t = transpose %x axes=[1,0] : f32[20,30]
+  %s = slice %y start=[1,59] stop=[21,-61] strides=[1,-2] : f32[20,30]
+  %a = mul %t, %s : f32[20,30]
+  %b = exp %a : f32[20,30]
+  return %b
+}
+)");
+}
+
+TEST(schedule, iota) {
+  check_graph(R"(graph @g(%x: f32[12,48]) {
+  %i = arange dtype=i32 size=48 start=0.0 step=1.0 : i32[48]
+  %n = const 30 : i32[]
+  %keep = less %i, %n : bool[48]
+  %low = const -inf : f32[]
+  %y = select %keep, %x, %low : f32[12,48]
+  %m = max %y axes=[1] keepdims=true : f32[12,1]
+  %z = sub %y, %m : f32[12,48]
+  return %z
+}
+)");
+}
+
+TEST(schedule, whole_row_of_minus_infinity_and_nan) {
+  auto kernel = parse_kernel(R"(autoperfect.kernel 1
+kernel @softmax {
+  abi {
+    in %x: f32[3,20] row
+    out %y: f32[3,20] row
+  }
+  math {
+    axes i=3, j=20
+    %m[i] = max(j) %x[i,j] : f32
+    %d[i,j] = sub %x[i,j], %m[i] : f32
+    %e[i,j] = exp %d[i,j] : f32
+    %s[i] = sum(j) %e[i,j] : f32
+    %y[i,j] = div %e[i,j], %s[i] : f32
+  }
+  numerics {
+    accumulate f32
+    reassociate yes
+    budget ulp=8.0 abs=0.0 rel=0.0
+  }
+}
+)");
+  ASSERT_TRUE(kernel.ok()) << format(kernel.errors());
+  Tensor x = Tensor::zeros({Dtype::f32, {3, 20}});
+  for (int j = 0; j < 20; ++j) x.set(j, -INFINITY), x.set(20 + j, j), x.set(40 + j, j == 17 ? NAN : 1);
+  for (auto& candidate : generate_schedules(*kernel, default_cpu_target())) {
+    auto binary = compile_cpu(candidate.source, *system_compiler());
+    ASSERT_TRUE(binary.ok()) << format(binary.errors());
+    auto loaded = load_cpu(*binary, candidate.launch);
+    auto y = run_native(*kernel, **loaded, {x}, 0)[0];
+    for (int j = 0; j < 20; ++j) {
+      EXPECT_TRUE(std::isnan(y.at(j)));
+      EXPECT_FALSE(std::isnan(y.at(20 + j)));
+      EXPECT_TRUE(std::isnan(y.at(40 + j)));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace autoperfect
