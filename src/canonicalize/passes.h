@@ -19,7 +19,8 @@ Rewrite remove_identities(const Graph& source);
 // Constants through elementwise ops and views. One of equal elements becomes a broadcast scalar.
 Rewrite fold_constants(const Graph& source);
 
-// An operand of an elementwise op is not broadcast explicitly where the op does it.
+// No elementwise op reads an explicit broadcast: it broadcasts by itself, and where all its operands repeat,
+// its result is broadcast instead.
 Rewrite make_broadcasts_implicit(const Graph& source);
 
 // Of equal nodes on equal operands, the first.

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "capture/captured_data.h"
-#include "capture/primitive_table.h"
 #include "capture/trace.h"
 #include "mlx/export.h"
 #include "mlx/transforms.h"
@@ -91,8 +90,7 @@ class Builder {
 
   // -1 when the op is not one of ours, or its rules do not give the types MLX gave.
   ValueId add_mapped(const TracedNode& node, const std::vector<TensorType>& types) {
-    const auto& output = trace_.values[node.results[0]].array;
-    auto mapped = map_primitive(output);
+    auto mapped = node.mapped;
     if (!mapped) return -1;
     auto operands = operands_of(node);
     auto primitive = node.primitive;

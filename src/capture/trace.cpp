@@ -3,7 +3,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "capture/primitive_table.h"
 #include "mlx/export.h"
 
 namespace autoperfect {
@@ -126,7 +125,7 @@ class Walk {
 
   void add_node(const mx::array& a) {
     auto index = static_cast<int32_t>(trace_.nodes.size());
-    TracedNode node{a.primitive_ptr(), {}, {}};
+    TracedNode node{a.primitive_ptr(), map_primitive(a), {}, {}};
     for (const auto& input : a.inputs()) node.operands.push_back(values_.at(input.id()));
     auto outputs = a.outputs();
     for (size_t i = 0; i < outputs.size(); ++i) {

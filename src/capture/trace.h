@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "capture/capture.h"
+#include "capture/primitive_table.h"
 
 namespace autoperfect {
 
@@ -18,8 +20,10 @@ struct TracedValue {
   int32_t result;  // of the node
 };
 
+// Complete in itself: evaluating a leaf may take the graph apart that a node was read from.
 struct TracedNode {
   std::shared_ptr<mlx::core::Primitive> primitive;
+  std::optional<MappedPrimitive> mapped;
   std::vector<int32_t> operands, results;  // into Trace::values
 };
 

@@ -28,6 +28,11 @@ Action declare_canonicalize(CLI::App& app);
 Action declare_fuse(CLI::App& app);
 Action declare_lower(CLI::App& app);
 Action declare_run(CLI::App& app);
+Action declare_generate(CLI::App& app);
+Action declare_gate(CLI::App& app);
+Action declare_explain(CLI::App& app);
+Action declare_cache(CLI::App& app);
+Action declare_doctor(CLI::App& app);
 Action declare_env(CLI::App& app);
 
 }  // namespace autoperfect::cli

@@ -1,5 +1,7 @@
 #include "gate/error_bound.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -99,7 +101,7 @@ class BoundKernel {
       Dtype dtype = Dtype::f64,
       std::vector<AxisId> reduced = {}) {
     KernelValue value;
-    value.name = "e" + std::to_string(kernel_.values.size());
+    value.name = fmt::format("e{}", kernel_.values.size());
     value.op = op;
     value.dtype = dtype;
     value.axes = std::move(axes);

@@ -206,7 +206,7 @@ class Gate {
       bool is_memory = result.failure.find(": expected") == std::string::npos;
       verdict_.failures.push_back(failure(
           is_memory ? "bad-write" : "wrong-result",
-          fmt::format("{}{} (inputs: {})", is_memory ? "the kernel " : "%", result.failure, result.family)));
+          fmt::format("{}{} (inputs: {})", is_memory ? "the kernel " : "", result.failure, result.family)));
     }
     verdict_.families.push_back(std::move(result));
   }

@@ -36,7 +36,7 @@ class GraphParser {
     graph_.name = name->text;
     reader_.skip_blank_lines();
     while (!reader_.at(")")) {
-      if (!parse_input()) skip_input();
+      if (!parse_input() && !skip_input()) return false;
       reader_.skip_blank_lines();
       if (!reader_.at(")") && !reader_.expect(",")) return false;
       reader_.skip_blank_lines();
@@ -45,14 +45,15 @@ class GraphParser {
     return reader_.expect("{") && reader_.expect_end_of_line();
   }
 
-  // To the ',' or ')' after an input in error, on its line.
-  void skip_input() {
+  // To the ',' or ')' after an input in error, if its line has one.
+  bool skip_input() {
     int depth = 0;
     while (!reader_.at(TokenKind::end_of_line) && !reader_.at(TokenKind::end_of_text)) {
-      if (depth == 0 && (reader_.at(",") || reader_.at(")"))) return;
+      if (depth == 0 && (reader_.at(",") || reader_.at(")"))) return true;
       depth += reader_.at("[") ? 1 : reader_.at("]") ? -1 : 0;
       reader_.next();
     }
+    return false;
   }
 
   bool parse_input() {

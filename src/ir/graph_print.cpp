@@ -73,7 +73,7 @@ class GraphPrinter {
   void append_node(const Node& node) {
     out_ += ' ';
     append_values(node.results);
-    out_ += node.results.empty() ? " = " : " = ";
+    out_ += " = ";
     out_ += name(node.op);
     append_values(node.operands);
     auto attributes = shown_attributes(graph_, node);

@@ -233,7 +233,7 @@ class KernelVerifier {
     }
     if (varies_over(value, axis)) return true;
     auto message =
-        fmt::format("an operand of %{} varies over {}, it does not", value.name, kernel_.axes[axis].name);
+        fmt::format("%{} does not vary over {}, its operand does", value.name, kernel_.axes[axis].name);
     report("operand-axes", message, value.where, "operands vary over the value's axes and its reduced axes");
     return false;
   }

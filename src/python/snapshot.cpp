@@ -12,9 +12,6 @@ constexpr size_t most_items = 200000;  // of a program with a huge heap behind i
 
 bool is_type_named(PyObject* object, const char* name) { return std::string_view(Py_TYPE(object)->tp_name) == name; }
 
-// An array that only exists in the running trace.
-bool is_tracer(PyObject* object) { return is_array(object) && array_of(object).is_tracer(); }
-
 nb::object copy_of(PyObject* container) {
   if (PyList_Check(container)) return checked(PyList_GetSlice(container, 0, PyList_GET_SIZE(container)));
   if (PyDict_Check(container)) return checked(PyDict_Copy(container));
@@ -23,20 +20,20 @@ nb::object copy_of(PyObject* container) {
 
 }  // namespace
 
-bool contains_tracer(PyObject* object, int depth) {
-  if (!object) return false;
-  if (is_tracer(object)) return true;
+bool contains_tracer(PyObject* object, const std::unordered_set<PyObject*>& ignored, int depth) {
+  if (!object || ignored.count(object)) return false;
+  if (is_array(object)) return array_of(object).is_tracer();
   if (depth == 0) return false;
   if (PyList_Check(object) || PyTuple_Check(object)) {
     auto items = checked(PySequence_Fast(object, ""));
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.ptr()); ++i) {
-      if (contains_tracer(PySequence_Fast_GET_ITEM(items.ptr(), i), depth - 1)) return true;
+      if (contains_tracer(PySequence_Fast_GET_ITEM(items.ptr(), i), ignored, depth - 1)) return true;
     }
   }
   auto in_dict = [&](PyObject* dict) {
     PyObject *key = nullptr, *value = nullptr;
     for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value);) {
-      if (contains_tracer(value, depth - 1)) return true;
+      if (contains_tracer(value, ignored, depth - 1)) return true;
     }
     return false;
   };
@@ -176,22 +173,43 @@ bool Snapshot::changed(const Item& item) const {
   return false;
 }
 
-bool Snapshot::holds_new_tracer(const Item& item) const {
-  constexpr int depth = 6;
+// What came into it since; what was there before has an item of its own.
+bool Snapshot::holds_new_tracer(const Item& item, const std::unordered_set<PyObject*>& ignored) const {
   auto* now = item.object.ptr();
+  auto* then = item.contents.ptr();
   switch (item.kind) {
     case Kind::array: return array_of(now).is_tracer();
-    case Kind::cell: return contains_tracer(nb::steal(PyCell_Get(now)).ptr(), depth);
-    case Kind::global: return contains_tracer(PyDict_GetItemWithError(now, item.key.ptr()), depth);
-    default: return contains_tracer(now, depth);
+    case Kind::cell: return contains_tracer(nb::steal(PyCell_Get(now)).ptr(), ignored);
+    case Kind::global: return contains_tracer(PyDict_GetItemWithError(now, item.key.ptr()), ignored);
+    case Kind::dict: {
+      PyObject *key = nullptr, *value = nullptr;
+      for (Py_ssize_t at = 0; PyDict_Next(now, &at, &key, &value);) {
+        if (PyDict_GetItemWithError(then, key) != value && contains_tracer(value, ignored)) return true;
+      }
+      return false;
+    }
+    case Kind::list: {
+      std::unordered_set<PyObject*> old = ignored;
+      for (Py_ssize_t i = 0; i < PyList_GET_SIZE(then); ++i) old.insert(PyList_GET_ITEM(then, i));
+      for (Py_ssize_t i = 0; i < PyList_GET_SIZE(now); ++i) {
+        if (contains_tracer(PyList_GET_ITEM(now, i), old)) return true;
+      }
+      return false;
+    }
+    case Kind::set: {
+      auto items = checked(PySequence_List(now));
+      return contains_tracer(items.ptr(), ignored);
+    }
   }
+  return false;
 }
 
 std::optional<std::string> Snapshot::find_leak(const std::vector<nb::object>& expected) const {
   std::unordered_set<PyObject*> ignored;
   for (const auto& container : expected) ignored.insert(container.ptr());
   for (const auto& item : items_) {
-    if (!ignored.count(item.object.ptr()) && changed(item) && holds_new_tracer(item)) return item.name;
+    if (ignored.count(item.object.ptr())) continue;
+    if (changed(item) && holds_new_tracer(item, ignored)) return item.name;
   }
   PyErr_Clear();
   return std::nullopt;
@@ -206,7 +224,7 @@ void Snapshot::restore() const {
 
 void Snapshot::restore_tracers() const {
   for (const auto& item : items_) {
-    if (changed(item) && holds_new_tracer(item)) restore(item);
+    if (changed(item) && holds_new_tracer(item, {})) restore(item);
   }
   PyErr_Clear();
 }

@@ -45,7 +45,7 @@ class Snapshot {
   void visit_container(PyObject* object, const std::string& name);
   void visit_instance(PyObject* object, const std::string& name);
   bool changed(const Item& item) const;
-  bool holds_new_tracer(const Item& item) const;
+  bool holds_new_tracer(const Item& item, const std::unordered_set<PyObject*>& ignored) const;
   void restore(const Item& item) const;
 
   std::vector<Item> items_;
@@ -53,7 +53,7 @@ class Snapshot {
   std::vector<std::pair<nb::object, std::string>> pending_;
 };
 
-// An array that exists only in the running trace, in an object or in what it holds.
-bool contains_tracer(PyObject* object, int depth = 6);
+// An array that exists only in the running trace, in an object or in what it holds besides the `ignored` objects.
+bool contains_tracer(PyObject* object, const std::unordered_set<PyObject*>& ignored = {}, int depth = 6);
 
 }  // namespace autoperfect::python

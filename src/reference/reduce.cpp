@@ -15,7 +15,9 @@ bool is_argument(Op op) {
   return op == Op::argmax || op == Op::argmin;
 }
 
+// Of integers and bool; a floating reduction starts from infinities.
 int64_t largest(Dtype dtype) {
+  if (is_floating(dtype)) return 0;
   if (dtype == Dtype::bool_) return 1;
   if (dtype == Dtype::u64) return -1;  // as bits
   const int bits = static_cast<int>(size_of(dtype)) * 8 - (is_signed_integer(dtype) ? 1 : 0);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "generate/schedule/schedule.h"
 #include "ir/kernel_text.h"
@@ -40,6 +41,8 @@ struct Life {
   bool settled = false;
   std::vector<Candidate> candidates;
   std::vector<Result<std::string>> binaries;
+  std::vector<Verdict> verdicts;
+  const Life* same_as = nullptr;  // an earlier region with the same key
 };
 
 class Tuner {
@@ -47,19 +50,23 @@ class Tuner {
   Tuner(const Target& target, const TuneOptions& options) : target_(target), options_(options) {}
 
   std::vector<Decision> run(const std::vector<TuneTask>& tasks) {
+    lives_.reserve(tasks.size());
     for (auto& task : tasks) lives_.push_back(begin(task));
     compile_all();
+    gate_all();
     for (auto& life : lives_)
       if (!life.settled) measure(life);
     std::vector<Decision> decisions;
-    for (auto& life : lives_) decisions.push_back(std::move(life.decision));
+    for (auto& life : lives_) decisions.push_back(life.same_as ? life.same_as->decision : life.decision);
     return decisions;
   }
 
  private:
   Life begin(const TuneTask& task);
   bool take_cached(Life& life);
+  std::vector<std::pair<Life*, size_t>> jobs();
   void compile_all();
+  void gate_all();
   void measure(Life& life);
   std::vector<Compiled> admit(Life& life);
   void select(Life& life, std::vector<Compiled>& admitted);
@@ -75,6 +82,12 @@ Life Tuner::begin(const TuneTask& task) {
   Life life;
   life.task = &task;
   life.key = cache_key(task.kernel, target_);
+  for (auto& earlier : lives_) {
+    if (earlier.key != life.key) continue;
+    life.same_as = earlier.same_as ? earlier.same_as : &earlier;
+    life.settled = true;
+    return life;
+  }
   if (take_cached(life)) return life;
   if (!system_compiler().ok()) {
     warn_once("no-compiler", "no C++ compiler was found: plain MLX runs (set CXX or install g++)");
@@ -111,21 +124,37 @@ bool Tuner::take_cached(Life& life) {
   return life.settled = true;
 }
 
-// All candidates of all regions at once, over all cores.
-void Tuner::compile_all() {
+// Every candidate of every region.
+std::vector<std::pair<Life*, size_t>> Tuner::jobs() {
   std::vector<std::pair<Life*, size_t>> jobs;
+  for (auto& life : lives_)
+    for (size_t c = 0; c < life.candidates.size(); ++c) jobs.push_back({&life, c});
+  return jobs;
+}
+
+// All at once, over all cores.
+void Tuner::compile_all() {
   for (auto& life : lives_) {
-    for (size_t c = 0; c < life.candidates.size(); ++c) {
-      life.binaries.push_back(Diagnostic{"compile", "not-run", "was not compiled"});
-      jobs.push_back({&life, c});
-    }
+    life.binaries.assign(life.candidates.size(), Diagnostic{"compile", "not-run", "was not compiled"});
+    life.verdicts.resize(life.candidates.size());
   }
-  if (jobs.empty()) return;
-  auto& compiler = *system_compiler();
-  parallel_for(static_cast<int64_t>(jobs.size()), 0, [&](int64_t j, int) {
-    auto& [life, c] = jobs[static_cast<size_t>(j)];
-    life->binaries[c] = compile_cpu(life->candidates[c].source, compiler);
+  auto all = jobs();
+  parallel_for(static_cast<int64_t>(all.size()), 0, [&](int64_t j, int) {
+    auto& [life, c] = all[static_cast<size_t>(j)];
+    life->binaries[c] = compile_cpu(life->candidates[c].source, *system_compiler());
   });
+}
+
+// One examination a region, set after its candidates were compiled: nobody could prepare for these inputs.
+void Tuner::gate_all() {
+  std::random_device entropy;
+  for (auto& life : lives_) {
+    GateOptions options;
+    options.seed = (static_cast<uint64_t>(entropy()) << 32 | entropy()) | 1;
+    options.eager = [&](const std::vector<Tensor>& inputs) { return life.task->runner->eager(inputs); };
+    for (size_t c = 0; c < life.candidates.size(); ++c)
+      if (life.binaries[c]) life.verdicts[c] = gate(life.task->kernel, life.candidates[c], *life.binaries[c], options);
+  }
 }
 
 void Tuner::reject(Life& life, const Candidate& candidate, const std::string& reason) {
@@ -137,15 +166,13 @@ void Tuner::reject(Life& life, const Candidate& candidate, const std::string& re
 // Compiled, loaded and through the gate.
 std::vector<Compiled> Tuner::admit(Life& life) {
   std::vector<Compiled> admitted;
-  GateOptions options;
-  options.eager = [runner = life.task->runner](const std::vector<Tensor>& inputs) { return runner->eager(inputs); };
   for (size_t c = 0; c < life.candidates.size(); ++c) {
     auto& candidate = life.candidates[c];
     if (!life.binaries[c]) {
       reject(life, candidate, "does not compile: " + format(life.binaries[c].errors(), candidate.source));
       continue;
     }
-    Verdict verdict = gate(life.task->kernel, candidate, *life.binaries[c], options);
+    Verdict& verdict = life.verdicts[c];
     if (!verdict.admitted) {
       reject(life, candidate, verdict.failures.empty() ? "gate" : format(verdict.failures));
       continue;

@@ -72,7 +72,9 @@ class RandomGraph {
   }
 
   void add() {
-    switch (draw(10)) {
+    switch (draw(11)) {
+      case 10:
+        return add_range();
       case 0:
         return add_constant();
       case 1:
@@ -106,6 +108,15 @@ class RandomGraph {
       list.set("value", std::vector<double>{0.1, 2, draw(2) ? 0.1 : 3.0, 0.1});
       add_if_typed(Op::constant, {}, list);
     }
+  }
+
+  void add_range() {
+    Attributes attributes;
+    attributes.set("start", draw(2) ? 0.0 : 2.0);
+    attributes.set("step", draw(2) ? 1.0 : -0.5);
+    attributes.set("size", int64_t{4});
+    attributes.set("dtype", pick(dtypes));
+    add_if_typed(Op::arange, {}, attributes);
   }
 
   void add_view() {

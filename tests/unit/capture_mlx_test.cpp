@@ -344,6 +344,15 @@ TEST(Capture, HashesDependOnElementsNotOnLayout) {
   EXPECT_EQ(hash(w), hash(view));
 }
 
+TEST(Capture, EvaluatingDataLeavesTheProgramWhole) {
+  // The view of `positions` is a node of the program, and what the data is computed from.
+  ArrayFunction fn = [](const Arrays& in) {
+    auto positions = mx::expand_dims(mx::arange(6.0), 0);
+    return Arrays{in[0] + positions + mx::sin(positions)};
+  };
+  check({"shared by data and program", fn, {sample({3, 6})}});
+}
+
 TEST(Capture, UnusedArgumentsStay) {
   auto captured = capture([](const Arrays& in) { return Arrays{mx::exp(in[1])}; }, {sample({2}), sample({3}), sample({4})});
   ASSERT_EQ(captured.graph.inputs.size(), 3u);

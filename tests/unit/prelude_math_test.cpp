@@ -143,7 +143,7 @@ const Case1 cases[] = {
     CASE(exp2, 0.95, 1),
     CASE(expm1, 1.1, 1),
     CASE(log, 0.9, 1),
-    CASE(log2, 0.95, 1),
+    CASE(log2, 1.05, 1),
     CASE(log10, 0.9, 1),
     CASE(log1p, 0.95, 1),
     CASE(tanh, 0.95, 1),

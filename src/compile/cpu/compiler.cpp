@@ -16,7 +16,7 @@ namespace {
 // conversions).
 constexpr const char* flags =
     "-std=c++20 -O3 -march=native -fPIC -shared -ffp-contract=off -fno-math-errno -fno-trapping-math "
-    "-fno-exceptions -fno-rtti -fvisibility=hidden -fno-stack-protector -w -pipe -nostartfiles -nostdlib";
+    "-fno-exceptions -fno-rtti -fvisibility=hidden -fno-stack-protector -fwrapv -w -Wno-psabi -pipe -nostartfiles -nostdlib";
 
 bool is_program(const std::string& path) {
   struct stat status;

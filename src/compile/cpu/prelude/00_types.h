@@ -5,8 +5,8 @@
 // extensions, plus target builtins under #if, always beside a generic form. Every logical vector has W lanes
 // whatever its dtype, so a kernel never counts registers.
 //
-// Compile with -ffp-contract=off and -fno-trapping-math; with GCC also -Wno-psabi (its note about passing
-// wide vectors: all is inlined).
+// Compile with -ffp-contract=off, -fno-trapping-math and -fwrapv (integers wrap, also the signed ones); with
+// GCC also -Wno-psabi (its note about passing wide vectors: all is inlined).
 //
 // Arithmetic, bitwise and unary minus are the operators of the vectors themselves; integers wrap.
 // Values of dtype f16 and bf16 live in `vf`, already rounded to that dtype. dtype bool lives in `mask`: lanes

@@ -63,15 +63,29 @@ AP_INLINE void raw_store(void* p, R r, long n) {
   }
 }
 #else
+// Unrolled, or the compilers would call memcpy, which a kernel is not linked with.
 template <class R>
 AP_INLINE R raw_load(const void* p, long n) {
+  using T = typename scalar_of<R>::type;
   R r{};
-  __builtin_memcpy(&r, p, n * (sizeof(R) / W));
+#pragma GCC unroll 8
+  for (int l = 0; l < W; ++l)
+    if (l < n) {
+      T x;
+      __builtin_memcpy(&x, (const char*)p + l * sizeof(T), sizeof(T));
+      r[l] = x;
+    }
   return r;
 }
 template <class R>
 AP_INLINE void raw_store(void* p, R r, long n) {
-  __builtin_memcpy(p, &r, n * (sizeof(R) / W));
+  using T = typename scalar_of<R>::type;
+#pragma GCC unroll 8
+  for (int l = 0; l < W; ++l)
+    if (l < n) {
+      T x = r[l];
+      __builtin_memcpy((char*)p + l * sizeof(T), &x, sizeof(T));
+    }
 }
 #endif
 

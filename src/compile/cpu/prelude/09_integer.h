@@ -1,6 +1,6 @@
 // Prelude, part 9: integer division, remainder, shifts and power, as MLX's C++ does them on the CPU.
 //
-// Division truncates (MLX's floor_divide of integers too); remainder takes the divisor's sign. Where MLX
+// int_div truncates; floor_divide rounds down and remainder takes the divisor's sign, as MLX eager does. Where MLX
 // would trap: x / 0 and x % 0 are 0, and the smallest number by -1 wraps.
 
 namespace ap {
@@ -36,7 +36,9 @@ AP_INLINE vu64 int_div(vu64 a, vu64 b) {
 
 template <class V>
 AP_INLINE V floor_divide(V a, V b) {
-  return int_div(a, b);
+  V q = int_div(a, b);
+  mask inexact = ne(a - q * b, V{}) & ne(b, V{});
+  return select(inexact & (lt(a, V{}) ^ lt(b, V{})), q - 1, q);
 }
 template <class V>
 AP_INLINE V remainder(V a, V b) {

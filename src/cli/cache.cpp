@@ -1,0 +1,55 @@
+// cache ls | clear: what was kept on disk.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cache/cache.h"
+#include "cli/command.h"
+#include "cli/input.h"
+
+namespace autoperfect::cli {
+
+namespace {
+
+int list_cache(bool as_json) {
+  auto& cache = Cache::instance();
+  auto rows = cache.list();
+  if (as_json) {
+    auto out = nlohmann::json::array();
+    for (const auto& row : rows)
+      out.push_back(
+          {{"file", row.file},
+           {"name", row.name},
+           {"kernel", row.use_mlx ? "" : row.provenance},
+           {"use_mlx", row.use_mlx},
+           {"bytes", row.bytes},
+           {"valid", row.valid}});
+    write_output(out.dump(2) + "\n");
+    return exit_ok;
+  }
+  int64_t bytes = 0;
+  for (const auto& row : rows) {
+    bytes += row.bytes;
+    std::string what = !row.valid ? "damaged" : row.use_mlx ? "MLX stays" : row.provenance;
+    write_output(fmt::format("{}  {:>8}  {:<16} {}\n", row.file, row.bytes, row.name, what));
+  }
+  write_output(fmt::format("{} entries, {} bytes in {}\n", rows.size(), bytes, cache.directory()));
+  return exit_ok;
+}
+
+}  // namespace
+
+Action declare_cache(CLI::App& app) {
+  app.require_subcommand(1);
+  auto* list = app.add_subcommand("ls", "list the entries");
+  app.add_subcommand("clear", "remove all entries and rejected candidates");
+  auto as_json = std::make_shared<bool>(false);
+  list->add_flag("--json", *as_json, "as JSON");
+  return [list, as_json] {
+    if (list->parsed()) return list_cache(*as_json);
+    write_output(fmt::format("{} entries removed\n", Cache::instance().clear()));
+    return static_cast<int>(exit_ok);
+  };
+}
+
+}  // namespace autoperfect::cli

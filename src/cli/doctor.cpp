@@ -1,0 +1,64 @@
+// doctor: what this machine offers, and what runs because of it.
+#include <fmt/format.h>
+#include <mlx/device.h>
+#include <mlx/version.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cache/cache.h"
+#include "cli/command.h"
+#include "cli/input.h"
+#include "compile/cpu/compile.h"
+#include "gate/gate.h"
+#include "tune/machine.h"
+
+namespace autoperfect::cli {
+
+namespace {
+
+struct Row {
+  std::string name, value;
+  bool good = true;
+};
+
+std::vector<Row> examine() {
+  std::vector<Row> rows;
+  rows.push_back({"mlx", mlx::core::version()});
+  bool gpu = mlx::core::is_available(mlx::core::Device::gpu);
+  rows.push_back({"devices", gpu ? "cpu, gpu (plain MLX runs on the gpu)" : "cpu"});
+  auto& compiler = system_compiler();
+  rows.push_back(
+      {"compiler",
+       compiler ? compiler->path + " (" + compiler->version + ")" : "none: plain MLX runs",
+       compiler.ok()});
+  rows.push_back({"target", fmt::format("{}: {}", this_machine().name, cpu_features())});
+  rows.push_back({"threads", std::to_string(pool_threads())});
+  rows.push_back({"copy limit", fmt::format("{:.1f} GB/s", this_machine().copy_bytes_per_second / 1e9)});
+  std::string worker = worker_path();
+  rows.push_back({"gate worker", worker.empty() ? "missing: no kernel is admitted" : worker, !worker.empty()});
+  auto& cache = Cache::instance();
+  rows.push_back(
+      {"cache", cache.persistent() ? cache.directory() : "memory only: the directory is not private or not writable",
+       cache.persistent()});
+  return rows;
+}
+
+}  // namespace
+
+Action declare_doctor(CLI::App& app) {
+  auto as_json = std::make_shared<bool>(false);
+  app.add_flag("--json", *as_json, "as JSON");
+  return [as_json] {
+    bool good = true;
+    auto out = nlohmann::json::object();
+    for (const auto& row : examine()) {
+      good = good && row.good;
+      out[row.name] = row.value;
+      if (!*as_json) write_output(fmt::format("{} {:<12} {}\n", row.good ? "ok  " : "FAIL", row.name, row.value));
+    }
+    if (*as_json) write_output(out.dump(2) + "\n");
+    return static_cast<int>(good ? exit_ok : exit_bad_input);
+  };
+}
+
+}  // namespace autoperfect::cli

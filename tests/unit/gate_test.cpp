@@ -1,0 +1,361 @@
+#include "gate/gate.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "compile/cpu/compile.h"
+#include "ir/kernel_text.h"
+
+namespace autoperfect {
+namespace {
+
+constexpr const char* numerics = R"(
+  numerics {
+    accumulate f32
+    reassociate yes
+    budget ulp=4.0 abs=0.0 rel=0.0
+  }
+}
+)";
+
+Kernel parsed(const std::string& text) {
+  auto kernel = parse_kernel(text + numerics);
+  EXPECT_TRUE(kernel) << (kernel ? "" : format(kernel.errors(), text));
+  return kernel ? *kernel : Kernel{};
+}
+
+// y = max(2 x + 1, 0) over one dynamic axis: NaN stays NaN.
+const Kernel& affine() {
+  static const Kernel kernel = parsed(R"(autoperfect.kernel 1
+kernel @affine {
+  abi {
+    in %x: f32[?i] row
+    out %y: f32[?i] row
+  }
+  math {
+    axes i=?1000
+    %twice[i] = mul %x[i], 2.0 : f32
+    %more[i] = add %twice[i], 1.0 : f32
+    %y[i] = maximum %more[i], 0.0 : f32
+  })");
+  return kernel;
+}
+
+// Mean-centred rows: ill-conditioned near zero.
+const Kernel& centred() {
+  static const Kernel kernel = parsed(R"(autoperfect.kernel 1
+kernel @centred {
+  abi {
+    in %x: f32[?i,100] row
+    out %y: f32[?i,100] row
+  }
+  math {
+    axes i=?64, j=100
+    %total[i] = sum(j) %x[i,j] : f32
+    %mean[i] = mul %total[i], 0.01 : f32
+    %y[i,j] = sub %x[i,j], %mean[i] : f32
+  })");
+  return kernel;
+}
+
+const Kernel& total() {
+  static const Kernel kernel = parsed(R"(autoperfect.kernel 1
+kernel @total {
+  abi {
+    in %x: f32[?i] row
+    out %y: f32[] row
+  }
+  math {
+    axes i=?1000
+    %y[] = sum(i) %x[i] : f32
+  })");
+  return kernel;
+}
+
+constexpr const char* signature =
+    "void autoperfect_kernel(const void* const* in, void* const* out, void* scratch, void* partial, const "
+    "long* dims, "
+    "long begin, long end) {\n"
+    "  const float* x = (const float*)in[0]; float* y = (float*)out[0];\n";
+
+// `body` sees x, y, begin, end, dims, scratch and partial.
+Candidate candidate(const std::string& body, const std::string& before = "") {
+  Candidate made;
+  made.source = before + "\n" + signature + body + "\n}\n";
+  made.launch.parallel = {0};
+  return made;
+}
+
+Verdict judge_it(const Kernel& kernel, const Candidate& made, GateOptions options = {}) {
+  auto binary = compile_cpu(made.source, *system_compiler());
+  EXPECT_TRUE(binary) << (binary ? "" : format(binary.errors(), made.source));
+  if (!binary) return {};
+  if (options.seconds > 20) options.seconds = 20;
+  return gate(kernel, made, *binary, options);
+}
+
+std::string reasons(const Verdict& verdict) {
+  return format(verdict.failures);
+}
+
+void expect_rejected(const Verdict& verdict, const std::string& code, const std::string& reason) {
+  EXPECT_FALSE(verdict.admitted);
+  ASSERT_FALSE(verdict.failures.empty());
+  EXPECT_EQ(verdict.failures[0].code, code) << reasons(verdict);
+  EXPECT_EQ(verdict.failures[0].stage, "gate");
+  EXPECT_NE(reasons(verdict).find(reason), std::string::npos) << reasons(verdict);
+}
+
+constexpr const char* honest_affine =
+    "for (long i = begin; i < end; i++) { float v = x[i] * 2.0f + 1.0f; y[i] = v > 0 || v != v ? v : 0.0f; }";
+
+// --- honest kernels
+
+TEST(Gate, AnHonestKernelPasses) {
+  auto verdict = judge_it(affine(), candidate(honest_affine));
+  EXPECT_TRUE(verdict.admitted) << reasons(verdict);
+  EXPECT_GT(verdict.families.size(), 15u);
+  for (auto& family : verdict.families)
+    EXPECT_TRUE(family.passed) << family.family << ": " << family.failure;
+  EXPECT_EQ(verdict.isolation, "process, rlimits, guard pages, seccomp");
+  EXPECT_LT(verdict.seconds, 5);
+}
+
+TEST(Gate, AnIllConditionedHonestKernelPasses) {
+  // Eight partial sums: another order than the reference's.
+  auto verdict = judge_it(centred(), candidate(R"(
+    for (long i = begin; i < end; i++) {
+      const float* r = x + i * 100;
+      float s[8] = {0};
+      for (int j = 0; j < 100; j++) s[j % 8] += r[j];
+      float mean = (((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))) * 0.01f;
+      for (int j = 0; j < 100; j++) y[i * 100 + j] = r[j] - mean;
+    })"));
+  EXPECT_TRUE(verdict.admitted) << reasons(verdict);
+}
+
+Candidate total_with(const std::string& kernel_body, const std::string& finish_body) {
+  Candidate made = candidate(kernel_body, "");
+  made.source +=
+      "void autoperfect_finish(const void* const* in, void* const* out, const void* partials, long chunks, "
+      "const long* dims) {\n" +
+      finish_body + "\n}\n";
+  made.launch.partial_bytes = 64;
+  made.launch.grain = 16;
+  made.launch.scratch_bytes = 128;
+  return made;
+}
+
+constexpr const char* honest_partial =
+    "float s = 0; for (long i = begin; i < end; i++) s += x[i]; *(float*)partial = s; ((float*)scratch)[31] "
+    "= s;";
+constexpr const char* honest_finish =
+    "float s = 0; for (long c = 0; c < chunks; c++) s += ((const float*)partials)[c * 16]; *(float*)out[0] = "
+    "s;";
+
+TEST(Gate, AnHonestReductionWithPartialResultsPasses) {
+  auto verdict = judge_it(total(), total_with(honest_partial, honest_finish));
+  EXPECT_TRUE(verdict.admitted) << reasons(verdict);
+}
+
+TEST(Gate, TheSameSeedSitsTheSameExamination) {
+  GateOptions options;
+  options.seed = 42;
+  int eager_calls = 0;
+  options.eager = [&](const std::vector<Tensor>&) -> Result<std::vector<Tensor>> {
+    ++eager_calls;
+    return Diagnostic{"test", "none", "not here"};
+  };
+  EXPECT_TRUE(judge_it(affine(), candidate(honest_affine), options).admitted);
+  int first = eager_calls;
+  EXPECT_GT(first, 0);
+  EXPECT_TRUE(judge_it(affine(), candidate(honest_affine), options).admitted);
+  EXPECT_EQ(eager_calls, first);
+}
+
+// --- wrong results
+
+TEST(Gate, AWrongConstantIsRejectedWithTheElement) {
+  auto verdict = judge_it(
+      affine(),
+      candidate("for (long i = begin; i < end; i++) { float v = x[i] * 2.0f + 1.001f; y[i] = v > 0 || v != v "
+                "? v : 0.0f; }"));
+  expect_rejected(verdict, "wrong-result", "%y[");
+  EXPECT_NE(verdict.failures[0].message.find("expected"), std::string::npos);
+  EXPECT_NE(verdict.failures[0].message.find("inputs: normal"), std::string::npos);
+}
+
+TEST(Gate, ASkippedNanIsRejected) {
+  auto verdict = judge_it(
+      affine(),
+      candidate(
+          "for (long i = begin; i < end; i++) { float v = x[i] * 2.0f + 1.0f; y[i] = v > 0 ? v : 0.0f; }"));
+  expect_rejected(verdict, "wrong-result", "expected nan, got 0");
+}
+
+TEST(Gate, LowerPrecisionInsideIsRejected) {
+  auto verdict = judge_it(
+      affine(),
+      candidate("for (long i = begin; i < end; i++) { float v = (float)(_Float16)(x[i] * 2.0f) + 1.0f; "
+                "y[i] = v > 0 || v != v ? v : 0.0f; }"));
+  expect_rejected(verdict, "wrong-result", "ulp");
+}
+
+TEST(Gate, ReturningTheInputIsRejected) {
+  expect_rejected(
+      judge_it(affine(), candidate("for (long i = begin; i < end; i++) y[i] = x[i];")),
+      "wrong-result",
+      "expected");
+}
+
+TEST(Gate, AMissingMeanIsRejectedThoughMeansAreSmall) {
+  // Good for mean-zero data only, and then only roughly.
+  expect_rejected(
+      judge_it(centred(), candidate("for (long i = begin * 100; i < end * 100; i++) y[i] = x[i];")),
+      "wrong-result",
+      "expected");
+}
+
+TEST(Gate, AWrongFinishIsRejected) {
+  expect_rejected(
+      judge_it(total(), total_with(honest_partial, "*(float*)out[0] = *(const float*)partials;")),
+      "wrong-result",
+      "%y");
+}
+
+// --- memory
+
+TEST(Gate, AnUnwrittenTailIsRejected) {
+  auto verdict = judge_it(
+      affine(),
+      candidate("for (long i = begin; i < end - end % 8; i++) { float v = x[i] * 2.0f + 1.0f; "
+                "y[i] = v > 0 || v != v ? v : 0.0f; }"));
+  expect_rejected(verdict, "bad-write", "does not write %y[");
+}
+
+TEST(Gate, WritingOneElementPastTheEndIsRejected) {
+  std::string body = honest_affine;
+  auto verdict = judge_it(affine(), candidate(body + " if (end == dims[0]) y[end] = 0;"));
+  expect_rejected(verdict, "memory-fault", "writes 0 bytes past the end of %y");
+}
+
+TEST(Gate, WritingOneElementBeforeTheBeginningIsRejected) {
+  std::string body = honest_affine;
+  auto verdict = judge_it(affine(), candidate(body + " if (begin == 0) y[-1] = 0;"));
+  EXPECT_FALSE(verdict.admitted);
+  EXPECT_NE(reasons(verdict).find("before %y"), std::string::npos) << reasons(verdict);
+}
+
+TEST(Gate, ReadingPastTheEndOfAnInputIsRejected) {
+  std::string body = honest_affine;
+  auto verdict = judge_it(affine(), candidate(body + " volatile float v = x[end]; (void)v;"));
+  expect_rejected(verdict, "memory-fault", "past the end of %x");
+}
+
+TEST(Gate, WritingAnInputIsRejected) {
+  std::string body = honest_affine;
+  auto verdict = judge_it(affine(), candidate(body + " ((float*)x)[begin] = 1;"));
+  expect_rejected(verdict, "memory-fault", "writes its input %x");
+}
+
+TEST(Gate, WritingPastTheScratchIsRejected) {
+  auto made = candidate(std::string(honest_affine) + " ((char*)scratch)[256] = 1;");
+  made.launch.scratch_bytes = 256;
+  expect_rejected(judge_it(affine(), made), "memory-fault", "past the end of scratch");
+}
+
+TEST(Gate, AccumulatingIntoTheOutputIsRejected) {
+  EXPECT_FALSE(judge_it(total(), candidate("for (long i = begin; i < end; i++) y[0] += x[i];")).admitted);
+}
+
+TEST(Gate, UninitialisedScratchIsRejected) {
+  auto made = candidate(
+      "for (long i = begin; i < end; i++) { float v = x[i] * 2.0f + 1.0f; y[i] = v > 0 || v != v ? v : 0.0f; "
+      "}"
+      " if (((float*)scratch)[0] > 0 && begin < end) y[begin] = 77;");
+  made.launch.scratch_bytes = 64;
+  EXPECT_FALSE(judge_it(affine(), made).admitted);
+}
+
+TEST(Gate, MemoryBetweenCallsIsRejected) {
+  auto made = candidate(
+      std::string(honest_affine) + " if (++calls > 30 && begin < end) y[begin] = 77;", "static int calls;");
+  EXPECT_FALSE(judge_it(affine(), made).admitted);
+}
+
+TEST(Gate, DependingOnTheCutIsRejected) {
+  auto made = candidate(std::string(honest_affine) + " if (begin > 0) y[begin] = y[begin - 1];");
+  auto verdict = judge_it(affine(), made);
+  EXPECT_FALSE(verdict.admitted);
+}
+
+// --- behaviour
+
+TEST(Gate, AnEndlessLoopMeetsTheDeadline) {
+  GateOptions options;
+  options.seconds = 2;
+  auto start = std::chrono::steady_clock::now();
+  auto verdict = judge_it(affine(), candidate("volatile int on = 1; while (on) {}"), options);
+  expect_rejected(verdict, "timeout", "does not finish within 2 s");
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 6);
+}
+
+TEST(Gate, LeavingEarlyIsRejected) {
+  auto made = candidate("_exit(0);", "extern \"C\" void _exit(int);");
+  expect_rejected(judge_it(affine(), made), "early-exit", "before its work is done");
+}
+
+TEST(Gate, LeavingAfterTheLastFamilyWithoutWorkIsRejected) {
+  auto made = candidate("exit(0);", "extern \"C\" void exit(int);");
+  EXPECT_FALSE(judge_it(affine(), made).admitted);
+}
+
+TEST(Gate, ASystemCallIsRejected) {
+  auto made = candidate(
+      std::string(honest_affine) + " if (begin == 0) open(\"/etc/passwd\", 0);",
+      "extern \"C\" int open(const char*, int, ...);");
+  expect_rejected(judge_it(affine(), made), "system-call", "system call");
+}
+
+TEST(Gate, StartingAProcessInAConstructorIsRejected) {
+  auto made = candidate(honest_affine, "extern \"C\" int fork(void); static struct S { S() { fork(); } } s;");
+  // Without start files constructors may not run at all; if they do, the call is fatal.
+  auto verdict = judge_it(affine(), made);
+  EXPECT_TRUE(verdict.admitted || verdict.failures[0].code == "system-call") << reasons(verdict);
+}
+
+TEST(Gate, ACrashIsRejectedWithItsSignal) {
+  expect_rejected(judge_it(affine(), candidate("__builtin_trap();")), "crash", "signal 4");
+  expect_rejected(judge_it(affine(), candidate("*(volatile int*)8 = 1;")), "memory-fault", "not its own");
+}
+
+TEST(Gate, EndlessRecursionIsRejected) {
+  auto made = candidate(
+      "y[begin] = deep((int)end);",
+      "static __attribute__((noinline)) float deep(int n) { volatile char b[4096]; b[n & 4095] = 1; "
+      "return deep(n + 1) + b[0]; }");
+  EXPECT_FALSE(judge_it(affine(), made).admitted);
+}
+
+TEST(Gate, WhatIsNoObjectIsRejected) {
+  auto verdict = gate(affine(), candidate(honest_affine), "no object", {});
+  expect_rejected(verdict, "not-run", "cannot be");
+}
+
+TEST(Gate, WithoutTheHelperNothingIsAdmitted) {
+  GateOptions options;
+  options.worker = "/nonexistent/autoperfect-worker";
+  auto verdict = judge_it(affine(), candidate(honest_affine), options);
+  EXPECT_FALSE(verdict.admitted);
+  options.worker = "/bin/true";  // says nothing wrong, and proves nothing
+  verdict = judge_it(affine(), candidate(honest_affine), options);
+  expect_rejected(verdict, "early-exit", "before its work is done");
+}
+
+TEST(Gate, TheHelperIsFoundBesideTheProgram) {
+  EXPECT_FALSE(worker_path().empty());
+}
+
+}  // namespace
+}  // namespace autoperfect
