@@ -13,25 +13,31 @@ namespace {
 
 namespace mx = mlx::core;
 
-TensorType type_of(const mx::array& a) { return {from_mlx(a.dtype()), Shape(a.shape().begin(), a.shape().end())}; }
+TensorType type_of(const mx::array& a) {
+  return {from_mlx(a.dtype()), Shape(a.shape().begin(), a.shape().end())};
+}
 
-// Trace -> Captured. Values and nodes are appended directly: names are unique by construction, and looking that up for
-// each would be quadratic in the size of the program.
+// Trace -> Captured. Values and nodes are appended directly: names are unique by construction, and looking
+// that up for each would be quadratic in the size of the program.
 class Builder {
  public:
   explicit Builder(Trace trace) : trace_(std::move(trace)), ids_(trace_.values.size(), -1) {}
 
   Captured build(size_t arguments) {
     captured_.uses_tracers = trace_.uses_tracers;
-    // Evaluating what belongs to another transformation would be wrong, and nobody is going to run this program.
+    // Evaluating what belongs to another transformation would be wrong, and nobody is going to run this
+    // program.
     if (captured_.uses_tracers) return std::move(captured_);
     mx::eval(trace_.leaves);
-    for (auto& leaf : trace_.leaves) leaf.wait();
+    for (auto& leaf : trace_.leaves)
+      leaf.wait();
     for (size_t i = 0; i < arguments; ++i) {
       ids_[i] = graph().add_input("x" + std::to_string(i), type_of(trace_.values[i].array));
     }
-    for (const auto& node : trace_.nodes) add_node(node);
-    for (auto output : trace_.outputs) graph().outputs.push_back(value(output));
+    for (const auto& node : trace_.nodes)
+      add_node(node);
+    for (auto output : trace_.outputs)
+      graph().outputs.push_back(value(output));
     return std::move(captured_);
   }
 
@@ -76,15 +82,18 @@ class Builder {
 
   void add_node(const TracedNode& node) {
     std::vector<TensorType> types;
-    for (auto result : node.results) types.push_back(type_of(trace_.values[result].array));
+    for (auto result : node.results)
+      types.push_back(type_of(trace_.values[result].array));
     auto first = add_mapped(node, types);
     if (first < 0) first = add_opaque(node, types);
-    for (size_t i = 0; i < node.results.size(); ++i) ids_[node.results[i]] = first + static_cast<ValueId>(i);
+    for (size_t i = 0; i < node.results.size(); ++i)
+      ids_[node.results[i]] = first + static_cast<ValueId>(i);
   }
 
   std::vector<ValueId> operands_of(const TracedNode& node) {
     std::vector<ValueId> operands;
-    for (auto operand : node.operands) operands.push_back(value(operand));
+    for (auto operand : node.operands)
+      operands.push_back(value(operand));
     return operands;
   }
 
@@ -100,14 +109,17 @@ class Builder {
     }
     if (mapped->op == Op::full) adapt_full(*mapped, operands, primitive);
     std::vector<TensorType> operand_types;
-    for (auto operand : operands) operand_types.push_back(graph().type(operand));
+    for (auto operand : operands)
+      operand_types.push_back(graph().type(operand));
     auto inferred = infer_types(mapped->op, operand_types, mapped->attributes);
     if (!inferred || *inferred != types) return -1;
-    return append(mapped->op, std::move(operands), types, std::move(mapped->attributes), std::move(primitive));
+    return append(
+        mapped->op, std::move(operands), types, std::move(mapped->attributes), std::move(primitive));
   }
 
   // MLX's Full copies a broadcast; ours fills from the scalar itself.
-  void adapt_full(MappedPrimitive& mapped, std::vector<ValueId>& operands, std::shared_ptr<mx::Primitive>& primitive) {
+  void adapt_full(
+      MappedPrimitive& mapped, std::vector<ValueId>& operands, std::shared_ptr<mx::Primitive>& primitive) {
     auto* producer = graph().producer(operands[0]);
     if (graph().type(operands[0]).rank() == 0) return;
     if (producer && producer->op == Op::broadcast && graph().type(producer->operands[0]).rank() == 0) {
@@ -131,7 +143,9 @@ class Builder {
   Captured captured_;
 };
 
-mx::Shape to_mlx(const Shape& shape) { return mx::Shape(shape.begin(), shape.end()); }
+mx::Shape to_mlx(const Shape& shape) {
+  return mx::Shape(shape.begin(), shape.end());
+}
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// MLX program -> GraphIR, by array identity, without evaluating anything. Every primitive is kept, so every node can be
-// replayed on other inputs; what is not understood is an opaque barrier, never an error.
+// MLX program -> GraphIR, by array identity, without evaluating anything. Every primitive is kept, so every
+// node can be replayed on other inputs; what is not understood is an opaque barrier, never an error.
 #pragma once
 
 #include <functional>
@@ -17,12 +17,13 @@ using ArrayFunction = std::function<std::vector<mlx::core::array>(const std::vec
 
 struct Captured {
   Graph graph;  // arguments first (all of them, also unused), then captured arrays in order of first use
-  std::vector<mlx::core::array> constants;                           // the captured inputs' arrays
-  std::vector<std::shared_ptr<mlx::core::Primitive>> primitives;     // per node of the graph; null for sources
-  bool uses_tracers = false;  // a captured array belongs to an outer transformation: do not compile, run plainly
+  std::vector<mlx::core::array> constants;                        // the captured inputs' arrays
+  std::vector<std::shared_ptr<mlx::core::Primitive>> primitives;  // per node of the graph; null for sources
+  // A captured array belongs to an outer transformation: nothing else is set; run the function plainly.
+  bool uses_tracers = false;
 };
 
-// Traces fn on placeholders like `arguments`. Exceptions of fn and MLX's own tracing errors pass through unchanged.
+// Traces fn on placeholders like `arguments`. Exceptions of fn and MLX's own tracing errors pass unchanged.
 Captured capture(const ArrayFunction& fn, const std::vector<mlx::core::array>& arguments);
 Captured capture_file(const std::string& mlxfn_path, const std::vector<mlx::core::array>& arguments);
 

@@ -40,29 +40,44 @@ AttributeValue integer(const mx::array& data) {
 std::optional<AttributeValue> exact_constant(const mx::array& data) {
   if (data.size() != 1) return std::nullopt;
   switch (from_mlx(data.dtype())) {
-    case Dtype::bool_: return *data.data<bool>();
-    case Dtype::u8: return integer<uint8_t>(data);
-    case Dtype::u16: return integer<uint16_t>(data);
-    case Dtype::u32: return integer<uint32_t>(data);
-    case Dtype::i8: return integer<int8_t>(data);
-    case Dtype::i16: return integer<int16_t>(data);
-    case Dtype::i32: return integer<int32_t>(data);
-    case Dtype::i64: return integer<int64_t>(data);
+    case Dtype::bool_:
+      return *data.data<bool>();
+    case Dtype::u8:
+      return integer<uint8_t>(data);
+    case Dtype::u16:
+      return integer<uint16_t>(data);
+    case Dtype::u32:
+      return integer<uint32_t>(data);
+    case Dtype::i8:
+      return integer<int8_t>(data);
+    case Dtype::i16:
+      return integer<int16_t>(data);
+    case Dtype::i32:
+      return integer<int32_t>(data);
+    case Dtype::i64:
+      return integer<int64_t>(data);
     case Dtype::u64:
-      if (*data.data<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return std::nullopt;
+      if (*data.data<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
+        return std::nullopt;
       return integer<uint64_t>(data);
-    case Dtype::f16: return exact_float<mx::float16_t>(data);
-    case Dtype::bf16: return exact_float<mx::bfloat16_t>(data);
-    case Dtype::f32: return exact_float<float>(data);
-    case Dtype::f64: return exact_float<double>(data);
-    case Dtype::c64: return exact_complex(data);
+    case Dtype::f16:
+      return exact_float<mx::float16_t>(data);
+    case Dtype::bf16:
+      return exact_float<mx::bfloat16_t>(data);
+    case Dtype::f32:
+      return exact_float<float>(data);
+    case Dtype::f64:
+      return exact_float<double>(data);
+    case Dtype::c64:
+      return exact_complex(data);
   }
   return std::nullopt;
 }
 
 std::string content_hash(const mx::array& data) {
   std::string head(name(from_mlx(data.dtype())));
-  for (auto size : data.shape()) head += "," + std::to_string(size);
+  for (auto size : data.shape())
+    head += "," + std::to_string(size);
   auto rows = data;
   if (!data.flags().row_contiguous) {
     rows = mx::contiguous(data);

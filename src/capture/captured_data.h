@@ -1,4 +1,5 @@
-// Data a program captured: small constants become values of the graph, everything else an input with a content hash.
+// Data a program captured: small constants become values of the graph, everything else an input with a
+// content hash.
 #pragma once
 
 #include <optional>
@@ -8,7 +9,8 @@
 
 namespace autoperfect {
 
-// The `value` attribute that stands for a one-element array, bit for bit; nothing when it has no exact spelling.
+// The `value` attribute that stands for a one-element array, bit for bit; nothing when it has no exact
+// spelling.
 std::optional<AttributeValue> exact_constant(const mlx::core::array& data);
 
 // 32 hex digits over dtype, shape and elements in row order.

@@ -12,8 +12,12 @@ namespace {
 
 namespace mx = mlx::core;
 
-std::vector<int64_t> widen(const auto& values) { return {values.begin(), values.end()}; }
-Shape shape_of(const mx::array& a) { return widen(a.shape()); }
+std::vector<int64_t> widen(const auto& values) {
+  return {values.begin(), values.end()};
+}
+Shape shape_of(const mx::array& a) {
+  return widen(a.shape());
+}
 
 template <class P>
 const P& as(const mx::array& output) {
@@ -77,7 +81,8 @@ const std::unordered_map<std::string_view, Op> plain = {
 
 MappedPrimitive with(Op op, std::initializer_list<std::pair<const char*, AttributeValue>> entries) {
   MappedPrimitive mapped{op, {}};
-  for (const auto& [name, value] : entries) mapped.attributes.set(name, value);
+  for (const auto& [name, value] : entries)
+    mapped.attributes.set(name, value);
   return mapped;
 }
 
@@ -85,12 +90,18 @@ MappedPrimitive map_reduce(const mx::array& output) {
   auto [type, axes] = as<mx::Reduce>(output).state();
   auto op = [type = type] {
     switch (type) {
-      case mx::Reduce::And: return Op::all;
-      case mx::Reduce::Or: return Op::any;
-      case mx::Reduce::Sum: return Op::sum;
-      case mx::Reduce::Prod: return Op::prod;
-      case mx::Reduce::Min: return Op::min;
-      case mx::Reduce::Max: return Op::max;
+      case mx::Reduce::And:
+        return Op::all;
+      case mx::Reduce::Or:
+        return Op::any;
+      case mx::Reduce::Sum:
+        return Op::sum;
+      case mx::Reduce::Prod:
+        return Op::prod;
+      case mx::Reduce::Min:
+        return Op::min;
+      case mx::Reduce::Max:
+        return Op::max;
     }
     return Op::opaque;
   }();
@@ -105,26 +116,34 @@ MappedPrimitive map_arg_reduce(const mx::array& output) {
 
 MappedPrimitive map_log(const mx::array& output) {
   switch (as<mx::Log>(output).state()) {
-    case mx::Log::two: return {Op::log2, {}};
-    case mx::Log::ten: return {Op::log10, {}};
-    case mx::Log::e: return {Op::log, {}};
+    case mx::Log::two:
+      return {Op::log2, {}};
+    case mx::Log::ten:
+      return {Op::log10, {}};
+    case mx::Log::e:
+      return {Op::log, {}};
   }
   return {};
 }
 
 MappedPrimitive map_bitwise(const mx::array& output) {
   switch (as<mx::BitwiseBinary>(output).state()) {
-    case mx::BitwiseBinary::And: return {Op::bitwise_and, {}};
-    case mx::BitwiseBinary::Or: return {Op::bitwise_or, {}};
-    case mx::BitwiseBinary::Xor: return {Op::bitwise_xor, {}};
-    case mx::BitwiseBinary::LeftShift: return {Op::left_shift, {}};
-    case mx::BitwiseBinary::RightShift: return {Op::right_shift, {}};
+    case mx::BitwiseBinary::And:
+      return {Op::bitwise_and, {}};
+    case mx::BitwiseBinary::Or:
+      return {Op::bitwise_or, {}};
+    case mx::BitwiseBinary::Xor:
+      return {Op::bitwise_xor, {}};
+    case mx::BitwiseBinary::LeftShift:
+      return {Op::left_shift, {}};
+    case mx::BitwiseBinary::RightShift:
+      return {Op::right_shift, {}};
   }
   return {};
 }
 
-// MLX keeps the stop as the caller gave it. Clamped here, so that the same slice always reads the same; "down to the
-// first element" stays -(n + 1), as a plain -1 would mean the last one.
+// MLX keeps the stop as the caller gave it. Clamped here, so that the same slice always reads the same; "down
+// to the first element" stays -(n + 1), as a plain -1 would mean the last one.
 MappedPrimitive map_slice(const mx::array& output) {
   auto [start, stop, strides] = as<mx::Slice>(output).state();
   auto ends = widen(stop);
@@ -169,17 +188,38 @@ const std::unordered_map<std::string_view, Mapper> with_state = {
     {"Squeeze", map_reshape},
     {"Flatten", map_reshape},
     {"Unflatten", map_reshape},
-    {"Full", [](const mx::array& a) { return with(Op::full, {{"shape", shape_of(a)}}); }},
-    {"AsType", [](const mx::array& a) { return with(Op::cast, {{"dtype", from_mlx(a.dtype())}}); }},
-    {"Sqrt", [](const mx::array& a) { return MappedPrimitive{as<mx::Sqrt>(a).state() ? Op::rsqrt : Op::sqrt, {}}; }},
-    {"Equal", [](const mx::array& a) { return with(Op::equal, {{"nan_equal", as<mx::Equal>(a).state()}}); }},
-    {"Softmax", [](const mx::array& a) { return with(Op::softmax, {{"precise", as<mx::Softmax>(a).state()}}); }},
+    {"Full",
+     [](const mx::array& a) {
+       return with(Op::full, {{"shape", shape_of(a)}});
+     }},
+    {"AsType",
+     [](const mx::array& a) {
+       return with(Op::cast, {{"dtype", from_mlx(a.dtype())}});
+     }},
+    {"Sqrt",
+     [](const mx::array& a) {
+       return MappedPrimitive{as<mx::Sqrt>(a).state() ? Op::rsqrt : Op::sqrt, {}};
+     }},
+    {"Equal",
+     [](const mx::array& a) {
+       return with(Op::equal, {{"nan_equal", as<mx::Equal>(a).state()}});
+     }},
+    {"Softmax",
+     [](const mx::array& a) {
+       return with(Op::softmax, {{"precise", as<mx::Softmax>(a).state()}});
+     }},
     {"Transpose",
-     [](const mx::array& a) { return with(Op::transpose, {{"axes", widen(as<mx::Transpose>(a).state())}}); }},
+     [](const mx::array& a) {
+       return with(Op::transpose, {{"axes", widen(as<mx::Transpose>(a).state())}});
+     }},
     {"Concatenate",
-     [](const mx::array& a) { return with(Op::concatenate, {{"axis", int64_t{as<mx::Concatenate>(a).state()}}}); }},
+     [](const mx::array& a) {
+       return with(Op::concatenate, {{"axis", int64_t{as<mx::Concatenate>(a).state()}}});
+     }},
     {"GatherAxis",
-     [](const mx::array& a) { return with(Op::gather_axis, {{"axis", int64_t{as<mx::GatherAxis>(a).state()}}}); }},
+     [](const mx::array& a) {
+       return with(Op::gather_axis, {{"axis", int64_t{as<mx::GatherAxis>(a).state()}}});
+     }},
 };
 
 std::optional<Op> op_of(const mx::Primitive& primitive) {

@@ -11,15 +11,16 @@
 
 namespace autoperfect {
 
-// "Multiply" for mlx::core::Multiply; empty for classes of other namespaces. Read from the run-time type: most classes
-// do not export theirs, and name() does not tell Sum from Max.
+// "Multiply" for mlx::core::Multiply; empty for classes of other namespaces. Read from the run-time type:
+// most classes do not export theirs, and name() does not tell Sum from Max.
 std::string_view class_name(const mlx::core::Primitive& primitive);
 
 struct MappedPrimitive {
   Op op = Op::opaque;
   Attributes attributes;
 };
-// The op of a single-output primitive; nothing when it has none. Whether the types agree is for the caller to check.
+// The op of a single-output primitive; nothing when it has none. Whether the types agree is for the caller to
+// check.
 std::optional<MappedPrimitive> map_primitive(const mlx::core::array& output);
 
 // What a lazy array costs that is a constant of the program.

@@ -33,7 +33,8 @@ class Walk {
   }
 
   void run(const std::vector<mx::array>& outputs) {
-    for (const auto& output : outputs) find_facts(output);
+    for (const auto& output : outputs)
+      find_facts(output);
     for (const auto& output : outputs) {
       record(output);
       trace_.outputs.push_back(values_.at(output.id()));
@@ -46,7 +47,8 @@ class Walk {
     return a.has_primitive() && a.status() == mx::array::Status::unscheduled;
   }
 
-  // Depth first with an explicit stack: graphs may be deeper than the machine's. `done` sees inputs before users.
+  // Depth first with an explicit stack: graphs may be deeper than the machine's. `done` sees inputs before
+  // users.
   template <class Enter, class Done>
   static void visit(const mx::array& root, Enter enter, Done done) {
     std::vector<std::pair<mx::array, size_t>> stack;
@@ -77,9 +79,11 @@ class Walk {
         },
         [this](const mx::array& a) {
           Fact fact{false, a.siblings().empty() && is_cheap(a), true};
-          for (const auto& input : a.inputs()) fact.depends |= facts_[input.id()].depends;
+          for (const auto& input : a.inputs())
+            fact.depends |= facts_[input.id()].depends;
           if (inside_another_ && !fact.depends && a.is_tracer()) trace_.uses_tracers = true;
-          for (const auto& output : a.outputs()) facts_[output.id()] = fact;
+          for (const auto& output : a.outputs())
+            facts_[output.id()] = fact;
         });
   }
 
@@ -92,9 +96,12 @@ class Walk {
 
   bool is_cheap(const mx::array& a) {
     switch (constant_cost(a.primitive())) {
-      case ConstantCost::none: return true;
-      case ConstantCost::of_input: return a.inputs().size() == 1 && facts_[a.inputs()[0].id()].cheap;
-      case ConstantCost::data: return false;
+      case ConstantCost::none:
+        return true;
+      case ConstantCost::of_input:
+        return a.inputs().size() == 1 && facts_[a.inputs()[0].id()].cheap;
+      case ConstantCost::data:
+        return false;
     }
     return false;
   }
@@ -126,10 +133,12 @@ class Walk {
   void add_node(const mx::array& a) {
     auto index = static_cast<int32_t>(trace_.nodes.size());
     TracedNode node{a.primitive_ptr(), map_primitive(a), {}, {}};
-    for (const auto& input : a.inputs()) node.operands.push_back(values_.at(input.id()));
+    for (const auto& input : a.inputs())
+      node.operands.push_back(values_.at(input.id()));
     auto outputs = a.outputs();
     for (size_t i = 0; i < outputs.size(); ++i) {
-      node.results.push_back(add_value(outputs[i], TracedValue::Source::node, index, static_cast<int32_t>(i)));
+      node.results.push_back(
+          add_value(outputs[i], TracedValue::Source::node, index, static_cast<int32_t>(i)));
     }
     trace_.nodes.push_back(std::move(node));
   }
@@ -150,7 +159,8 @@ class Walk {
 }  // namespace
 
 bool in_transformation() {
-  // MLX does not export the question, but a flagged array answers it. Never destroyed: threads may outlive statics.
+  // MLX does not export the question, but a flagged array answers it. Never destroyed: threads may outlive
+  // statics.
   static const auto* flagged = [] {
     auto* array = new mx::array(0.0f);
     array->set_tracer(true);
@@ -162,8 +172,8 @@ bool in_transformation() {
 Trace trace(const ArrayFunction& fn, const std::vector<mx::array>& arguments) {
   Trace result;
   bool inside_another = in_transformation();
-  // MLX runs the wrapper in its trace scope; what it returns is of no interest, so it returns nothing and MLX's own
-  // (recursive) passes over the graph have nothing to do.
+  // MLX runs the wrapper in its trace scope; what it returns is of no interest, so it returns nothing and
+  // MLX's own (recursive) passes over the graph have nothing to do.
   std::function<std::vector<mx::array>(const mx::Args&)> wrapper = [&](const mx::Args& placeholders) {
     auto outputs = fn(placeholders);
     Walk(result, placeholders, inside_another).run(outputs);

@@ -1,5 +1,6 @@
-// Runs a function on placeholders inside MLX's own trace scope and records the arrays it made, as a flat list in a
-// deterministic topological order. Knows primitives only as far as needed to tell cheap constants from data.
+// Runs a function on placeholders inside MLX's own trace scope and records the arrays it made, as a flat list
+// in a deterministic topological order. Knows primitives only as far as needed to tell cheap constants from
+// data.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@ struct TracedNode {
   std::vector<int32_t> operands, results;  // into Trace::values
 };
 
-// What the outputs are made of. A leaf is data that does not depend on the arguments: it may still be lazy, and is
-// safe to evaluate once the trace is over.
+// What the outputs are made of. A leaf is data that does not depend on the arguments: it may still be lazy,
+// and is safe to evaluate once the trace is over.
 struct Trace {
   std::vector<TracedValue> values;
   std::vector<TracedNode> nodes;

@@ -29,7 +29,7 @@ std::vector<Row> examine() {
   auto& compiler = system_compiler();
   rows.push_back(
       {"compiler",
-       compiler ? compiler->path + " (" + compiler->version + ")" : "none: plain MLX runs",
+       compiler ? compiler->path + " (" + version_of(*compiler) + ")" : "none: plain MLX runs",
        compiler.ok()});
   rows.push_back({"target", fmt::format("{}: {}", this_machine().name, cpu_features())});
   rows.push_back({"threads", std::to_string(pool_threads())});

@@ -11,14 +11,17 @@ namespace autoperfect {
 
 namespace {
 
-// A block: capacity (8 bytes) ... size as MLX's allocator keeps it (the 8 bytes before the data), then the data.
+// A block: capacity (8 bytes) ... size as MLX's allocator keeps it (the 8 bytes before the data), then the
+// data.
 constexpr size_t header = 64;
 constexpr size_t mlx_size = sizeof(size_t);
 constexpr size_t huge_page = size_t{2} << 20;
 constexpr size_t huge_threshold = size_t{4} << 20;
 constexpr size_t small_result = size_t{16} << 10;
 
-size_t& capacity_of(char* base) { return *reinterpret_cast<size_t*>(base); }
+size_t& capacity_of(char* base) {
+  return *reinterpret_cast<size_t*>(base);
+}
 
 // Four classes per power of two: at most a quarter is wasted, and sizes that drift share blocks.
 size_t size_class(size_t bytes) {

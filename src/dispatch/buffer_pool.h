@@ -1,5 +1,5 @@
-// Memory for results: aligned to a cache line, reused between calls, so that a large result does not pay for page faults
-// each time. Laid out so that MLX takes it for a buffer of its own CPU allocator.
+// Memory for results: aligned to a cache line, reused between calls, so that a large result does not pay for
+// page faults each time. Laid out so that MLX takes it for a buffer of its own CPU allocator.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,9 @@ struct ReleaseToPool {
   void operator()(void* data) const { BufferPool::shared().release(data); }
 };
 using PooledBuffer = std::unique_ptr<void, ReleaseToPool>;
-inline PooledBuffer pooled_buffer(size_t bytes) { return PooledBuffer(BufferPool::shared().acquire(bytes)); }
+inline PooledBuffer pooled_buffer(size_t bytes) {
+  return PooledBuffer(BufferPool::shared().acquire(bytes));
+}
 
 // A result buffer as MLX wants it: from the pool, or from MLX's allocator when it is small.
 mlx::core::allocator::Data allocate_result(size_t bytes);

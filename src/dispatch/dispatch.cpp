@@ -19,7 +19,9 @@ Arrays run_fallback(const Graph& fallback, const Arrays& inputs, const mx::Strea
 }  // namespace
 
 Arrays dispatch(
-    const std::shared_ptr<const Executable>& executable, const Arrays& inputs, mx::StreamOrDevice stream_or_device) {
+    const std::shared_ptr<const Executable>& executable,
+    const Arrays& inputs,
+    mx::StreamOrDevice stream_or_device) {
   auto stream = mx::to_stream(stream_or_device);
   std::optional<AxisSizes> sizes;
   if (executable->loaded && stream.device == mx::Device::cpu) sizes = axis_sizes(executable->kernel, inputs);

@@ -1,6 +1,6 @@
-// Runs an admitted kernel as an MLX primitive: lazy, on MLX's own stream, outputs in aligned reused buffers. Whatever
-// the kernel was not made for (other dtypes, shapes, devices, a transformation it does not know) goes to the region's
-// own MLX operations.
+// Runs an admitted kernel as an MLX primitive: lazy, on MLX's own stream, outputs in aligned reused buffers.
+// Whatever the kernel was not made for (other dtypes, shapes, devices, a transformation it does not know)
+// goes to the region's own MLX operations.
 #pragma once
 
 #include <memory>
@@ -20,8 +20,8 @@ struct Executable {
   std::shared_ptr<LoadedKernel> loaded;
 };
 
-// The outputs as lazy arrays. Inputs must have the kernel's dtypes and its shapes up to dynamic axes; otherwise the
-// fallback runs. Non-contiguous inputs are made contiguous first.
+// The outputs as lazy arrays. Inputs must have the kernel's dtypes and its shapes up to dynamic axes;
+// otherwise the fallback runs. Non-contiguous inputs are made contiguous first.
 std::vector<mlx::core::array> dispatch(
     const std::shared_ptr<const Executable>& executable,
     const std::vector<mlx::core::array>& inputs,

@@ -14,8 +14,8 @@ namespace {
 namespace mx = mlx::core;
 using Arrays = std::vector<mx::array>;
 
-// Everything a launch needs, owned: the primitive and its arrays may be gone when it runs. The bytes are kept alive by
-// MLX until the stream has passed this point.
+// Everything a launch needs, owned: the primitive and its arrays may be gone when it runs. The bytes are kept
+// alive by MLX until the stream has passed this point.
 struct Run {
   std::shared_ptr<const Executable> executable;
   mx::SmallVector<const void*> in;
@@ -75,7 +75,8 @@ AxisSizes sizes_or_throw(const Kernel& kernel, const Arrays& inputs) {
 
 std::optional<AxisSizes> axis_sizes(const Kernel& kernel, const Arrays& inputs) {
   AxisSizes sizes;
-  for (const auto& axis : kernel.axes) sizes.push_back(axis.dynamic ? -1 : axis.size);
+  for (const auto& axis : kernel.axes)
+    sizes.push_back(axis.dynamic ? -1 : axis.size);
   size_t next = 0;
   for (const auto& buffer : kernel.buffers) {
     if (buffer.role != BufferRole::in) break;
@@ -105,7 +106,8 @@ void KernelPrimitive::eval_cpu(const Arrays& inputs, Arrays& outputs) {
   for (size_t a = 0; a < kernel.axes.size(); ++a) {
     if (kernel.axes[a].dynamic) run->dims.push_back(sizes[a]);
   }
-  for (auto axis : executable_->loaded->launch.parallel) run->units *= sizes[axis];
+  for (auto axis : executable_->loaded->launch.parallel)
+    run->units *= sizes[axis];
   auto& encoder = mx::cpu::get_command_encoder(stream());
   for (const auto& input : inputs) {
     add_input(*run, input);
@@ -126,25 +128,29 @@ void KernelPrimitive::eval_gpu(const Arrays&, Arrays&) {
 ArrayFunction KernelPrimitive::fallback_of(const Arrays& primals, const std::vector<int>& argnums) const {
   return [executable = executable_, primals, argnums](const Arrays& some) {
     auto inputs = primals;
-    for (size_t i = 0; i < argnums.size(); ++i) inputs[argnums[i]] = some[i];
+    for (size_t i = 0; i < argnums.size(); ++i)
+      inputs[argnums[i]] = some[i];
     return interpret(executable->fallback, inputs);
   };
 }
 
 Arrays KernelPrimitive::jvp(const Arrays& primals, const Arrays& tangents, const std::vector<int>& argnums) {
   Arrays some;
-  for (auto argnum : argnums) some.push_back(primals[argnum]);
+  for (auto argnum : argnums)
+    some.push_back(primals[argnum]);
   return mx::jvp(fallback_of(primals, argnums), some, tangents).second;
 }
 
 Arrays KernelPrimitive::vjp(
     const Arrays& primals, const Arrays& cotangents, const std::vector<int>& argnums, const Arrays&) {
   Arrays some;
-  for (auto argnum : argnums) some.push_back(primals[argnum]);
+  for (auto argnum : argnums)
+    some.push_back(primals[argnum]);
   return mx::vjp(fallback_of(primals, argnums), some, cotangents).second;
 }
 
-std::pair<Arrays, std::vector<int>> KernelPrimitive::vmap(const Arrays& inputs, const std::vector<int>& axes) {
+std::pair<Arrays, std::vector<int>> KernelPrimitive::vmap(
+    const Arrays& inputs, const std::vector<int>& axes) {
   auto fn = [executable = executable_](const Arrays& in) { return interpret(executable->fallback, in); };
   std::vector<int> out_axes(executable_->fallback.outputs.size(), 0);
   return {mx::vmap(fn, axes, out_axes)(inputs), out_axes};

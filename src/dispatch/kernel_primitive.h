@@ -9,8 +9,8 @@
 
 namespace autoperfect {
 
-// Sizes of all axes of a kernel for given inputs. Nothing when they are not what the kernel was made for, or when
-// there is nothing to compute.
+// Sizes of all axes of a kernel for given inputs. Nothing when they are not what the kernel was made for, or
+// when there is nothing to compute.
 using AxisSizes = mlx::core::SmallVector<int64_t>;
 std::optional<AxisSizes> axis_sizes(const Kernel& kernel, const std::vector<mlx::core::array>& inputs);
 
@@ -43,7 +43,8 @@ class KernelPrimitive : public mlx::core::Primitive {
 
  private:
   // The region's MLX operations as a function of some of its inputs, the others staying what they are.
-  ArrayFunction fallback_of(const std::vector<mlx::core::array>& primals, const std::vector<int>& argnums) const;
+  ArrayFunction fallback_of(
+      const std::vector<mlx::core::array>& primals, const std::vector<int>& argnums) const;
 
   std::shared_ptr<const Executable> executable_;
 };

@@ -9,7 +9,7 @@ namespace autoperfect {
 
 namespace {
 
-constexpr int64_t tile = 32;                      // of a transposition: 32 x 32 elements stay in the first cache
+constexpr int64_t tile = 32;  // of a transposition: 32 x 32 elements stay in the first cache
 constexpr int64_t parallel_bytes = int64_t{1} << 20;
 
 struct Dims {
@@ -44,7 +44,8 @@ void copy_row(const T* source, int64_t stride, int64_t count, T* dense) {
   } else if (stride == 0) {
     std::fill_n(dense, count, *source);
   } else {
-    for (int64_t i = 0; i < count; ++i) dense[i] = source[i * stride];
+    for (int64_t i = 0; i < count; ++i)
+      dense[i] = source[i * stride];
   }
 }
 
@@ -54,14 +55,16 @@ void copy_plane(const T* source, const Dims& dims, int64_t begin, int64_t end, T
   size_t last = dims.shape.size() - 1;
   int64_t columns = dims.shape[last], row_stride = dims.strides[last - 1], stride = dims.strides[last];
   if (std::abs(stride) <= std::abs(row_stride) || std::abs(stride) <= 1) {
-    for (int64_t r = begin; r < end; ++r) copy_row(source + r * row_stride, stride, columns, dense + r * columns);
+    for (int64_t r = begin; r < end; ++r)
+      copy_row(source + r * row_stride, stride, columns, dense + r * columns);
     return;
   }
   for (int64_t r0 = begin; r0 < end; r0 += tile) {
     for (int64_t c0 = 0; c0 < columns; c0 += tile) {
       int64_t r1 = std::min(r0 + tile, end), c1 = std::min(c0 + tile, columns);
       for (int64_t r = r0; r < r1; ++r) {
-        for (int64_t c = c0; c < c1; ++c) dense[r * columns + c] = source[r * row_stride + c * stride];
+        for (int64_t c = c0; c < c1; ++c)
+          dense[r * columns + c] = source[r * row_stride + c * stride];
       }
     }
   }
@@ -88,7 +91,8 @@ template <class T>
 void copy_typed(const StridedSource& source, void* dense) {
   auto dims = collapse(source);
   int64_t rows = 1;
-  for (size_t d = 0; d + 1 < dims.shape.size(); ++d) rows *= dims.shape[d];
+  for (size_t d = 0; d + 1 < dims.shape.size(); ++d)
+    rows *= dims.shape[d];
   int64_t bytes = rows * dims.shape.back() * static_cast<int64_t>(sizeof(T));
   auto* from = static_cast<const T*>(source.data);
   auto* to = static_cast<T*>(dense);
@@ -107,10 +111,14 @@ void copy_typed(const StridedSource& source, void* dense) {
 
 void copy_to_dense(const StridedSource& source, void* dense) {
   switch (source.item_bytes) {
-    case 1: return copy_typed<uint8_t>(source, dense);
-    case 2: return copy_typed<uint16_t>(source, dense);
-    case 4: return copy_typed<uint32_t>(source, dense);
-    default: return copy_typed<uint64_t>(source, dense);
+    case 1:
+      return copy_typed<uint8_t>(source, dense);
+    case 2:
+      return copy_typed<uint16_t>(source, dense);
+    case 4:
+      return copy_typed<uint32_t>(source, dense);
+    default:
+      return copy_typed<uint64_t>(source, dense);
   }
 }
 

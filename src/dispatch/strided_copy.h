@@ -8,7 +8,7 @@ namespace autoperfect {
 
 struct StridedSource {
   const void* data = nullptr;
-  int64_t item_bytes = 1;             // 1, 2, 4 or 8
+  int64_t item_bytes = 1;               // 1, 2, 4 or 8
   std::vector<int64_t> shape, strides;  // strides in elements, zero and negative ones included
 };
 

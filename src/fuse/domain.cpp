@@ -147,8 +147,7 @@ std::string Search::unify_all() {
     bool view = class_of(node.op) == OpClass::view;
     if (view && !computed(node.operands[0])) {
       if (node.op == Op::reshape && !moves_only_ones(graph, node)) return "reshape splits or merges axes";
-      input_views.insert(id);
-      unifier.of(node.results[0]);
+      input_views.insert(id);  // gets axes when something computed reads it
       continue;
     }
     if (node.op == Op::slice) return "slice of a value computed in the region";
@@ -198,6 +197,7 @@ std::string Search::order_axes() {
       if (!is_inlined(graph, operand) && spans(operand) && (spanning < 0 || !computed(spanning))) spanning = operand;
     if (spans(graph.nodes[id].results[0])) spanning = graph.nodes[id].results[0];
   }
+  if (input_views.size() == nodes.size()) return "";  // nothing is computed yet
   if (spanning < 0) return "no value spans all axes of the region";
   for (size_t d = 0; d < unifier.of(spanning).size(); ++d) {
     int v = unifier.of(spanning)[d];

@@ -1,11 +1,10 @@
 #include "gate/error_bound.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "gate/kernel_writer.h"
 #include "reference/reference.h"
 
 // The bound is itself computed by the reference executor in double: beside each value of the kernel another
@@ -22,17 +21,6 @@ namespace {
 using Kind = KernelOperand::Kind;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-KernelOperand literal(double number) {
-  KernelOperand operand;
-  operand.kind = Kind::literal;
-  operand.literal = number;
-  return operand;
-}
-
-bool is_zero(const KernelOperand& operand) {
-  return operand.kind == Kind::literal && operand.literal == 0;
-}
 
 // Half the spacing of 1.0, and the smallest subnormal number.
 struct Rounding {
@@ -81,9 +69,32 @@ double rounding_steps(Op op) {
   }
 }
 
-class BoundKernel {
+// Finite wherever they are a number.
+bool is_bounded(Op op) {
+  switch (op) {
+    case Op::tanh:
+    case Op::erf:
+    case Op::sigmoid:
+    case Op::atan:
+    case Op::sign:
+    case Op::equal:
+    case Op::not_equal:
+    case Op::less:
+    case Op::less_equal:
+    case Op::greater:
+    case Op::greater_equal:
+    case Op::logical_not:
+    case Op::logical_and:
+    case Op::logical_or:
+      return true;
+    default:
+      return false;
+  }
+}
+
+class BoundKernel : private KernelWriter {
  public:
-  explicit BoundKernel(const Kernel& source) : kernel_(source), values_(source.values.size()) {
+  explicit BoundKernel(const Kernel& source) : KernelWriter(source), values_(source.values.size()) {
     for (size_t v = 0; v < values_; ++v)
       errors_.push_back(error_of(static_cast<KernelValueId>(v)));
     for (size_t v = 0; v < values_; ++v)
@@ -92,46 +103,7 @@ class BoundKernel {
   const Kernel& kernel() const { return kernel_; }
 
  private:
-  // --- writing values
-
-  KernelOperand emit(
-      Op op,
-      std::vector<AxisId> axes,
-      std::vector<KernelOperand> operands,
-      Dtype dtype = Dtype::f64,
-      std::vector<AxisId> reduced = {}) {
-    KernelValue value;
-    value.name = fmt::format("e{}", kernel_.values.size());
-    value.op = op;
-    value.dtype = dtype;
-    value.axes = std::move(axes);
-    value.reduced = std::move(reduced);
-    value.operands = std::move(operands);
-    kernel_.values.push_back(std::move(value));
-    KernelOperand operand;
-    operand.id = static_cast<KernelValueId>(kernel_.values.size() - 1);
-    return operand;
-  }
-
-  using Axes = const std::vector<AxisId>&;
-  KernelOperand add(Axes axes, const KernelOperand& a, const KernelOperand& b) {
-    if (is_zero(a)) return b;
-    return is_zero(b) ? a : emit(Op::add, axes, {a, b});
-  }
-  KernelOperand larger(Axes axes, const KernelOperand& a, const KernelOperand& b) {
-    if (is_zero(a)) return b;
-    return is_zero(b) ? a : emit(Op::maximum, axes, {a, b});
-  }
-  KernelOperand real(Axes axes, const KernelOperand& a, Dtype dtype) {
-    return is_floating(dtype) || a.kind == Kind::literal ? a : emit(Op::cast, axes, {a});
-  }
-  KernelOperand magnitude(Axes axes, const KernelOperand& a, Dtype dtype) {
-    if (a.kind == Kind::literal) return literal(std::fabs(a.literal));
-    return emit(Op::abs, axes, {real(axes, a, dtype)});
-  }
-  KernelOperand finite(Axes axes, const KernelOperand& magnitude) {
-    return emit(Op::less, axes, {magnitude, literal(infinity)}, Dtype::bool_);
-  }
+  using Operands = const std::vector<KernelOperand>&;
 
   // --- operands with errors
 
@@ -180,35 +152,77 @@ class BoundKernel {
 
   // --- rules
 
+  // The largest change of the value at any corner.
+  KernelOperand largest_change(KernelValueId id, Operands moved) {
+    const KernelValue value = kernel_.values[id];
+    auto nominal = real(value.axes, reference_to(id), value.dtype);
+    KernelOperand worst = literal(0);
+    for (auto& corner : moved) {
+      auto change = emit(Op::sub, value.axes, {corner, nominal});
+      worst = larger(value.axes, worst, magnitude(value.axes, change, Dtype::f64));
+    }
+    return worst;
+  }
+
+  KernelOperand either(Axes axes, const KernelOperand& a, const KernelOperand& b) {
+    if (is_zero(a)) return b;
+    return is_zero(b) ? a : emit(Op::logical_or, axes, {a, b}, Dtype::bool_);
+  }
+
+  // Whether an operand's error is infinite.
+  KernelOperand is_undetermined(Axes axes, const std::vector<Uncertain>& operands) {
+    KernelOperand found = literal(0);
+    for (auto& operand : operands) {
+      if (is_zero(operand.error)) continue;
+      found = either(axes, found, emit(Op::equal, axes, {operand.error, literal(infinity)}, Dtype::bool_));
+    }
+    return found;
+  }
+
+  // Whether some corners are finite and others are not.
+  KernelOperand corners_disagree(
+      const KernelValue& value, const std::vector<Uncertain>& operands, Operands moved) {
+    KernelOperand disagree = literal(0), first;
+    for (size_t c = 0; c < moved.size(); ++c) {
+      auto is_finite = finite(value.axes, magnitude(value.axes, moved[c], Dtype::f64));
+      if (c == 0) first = is_finite;
+      if (c == 0) continue;
+      auto other = emit(Op::not_equal, value.axes, {first, is_finite}, Dtype::bool_);
+      disagree = either(value.axes, disagree, other);
+    }
+    if (value.op != Op::div || is_zero(operands[1].error)) return disagree;
+    // A divisor that may be zero: the corners on its two sides may well be finite.
+    auto divisor = magnitude(value.axes, operands[1].nominal, operands[1].dtype);
+    return either(
+        value.axes, disagree, emit(Op::less, value.axes, {divisor, operands[1].error}, Dtype::bool_));
+  }
+
   KernelOperand passed_on_at_corners(KernelValueId id, const std::vector<Uncertain>& operands) {
     const KernelValue value = kernel_.values[id];
-    KernelOperand nominal = reference_to(id), worst = literal(0), differs = literal(0), first_finite;
-    bool is_first = true;
+    std::vector<KernelOperand> moved;
     for (auto& corner : combinations(value.axes, operands)) {
-      auto moved = emit(value.op, value.axes, corner, is_floating(value.dtype) ? Dtype::f64 : value.dtype);
-      kernel_.values[moved.id].attributes = value.attributes;
-      auto moved_real = real(value.axes, moved, value.dtype);
-      auto change = emit(Op::sub, value.axes, {moved_real, real(value.axes, nominal, value.dtype)});
-      worst = larger(value.axes, worst, magnitude(value.axes, change, Dtype::f64));
-      auto now_finite = finite(value.axes, magnitude(value.axes, moved_real, Dtype::f64));
-      if (is_first) first_finite = now_finite;
-      if (!is_first) {
-        auto other = emit(Op::not_equal, value.axes, {first_finite, now_finite}, Dtype::bool_);
-        differs = is_zero(differs) ? other : emit(Op::logical_or, value.axes, {differs, other}, Dtype::bool_);
-      }
-      is_first = false;
+      auto at_corner =
+          emit(value.op, value.axes, corner, is_floating(value.dtype) ? Dtype::f64 : value.dtype);
+      kernel_.values[at_corner.id].attributes = value.attributes;
+      moved.push_back(real(value.axes, at_corner, value.dtype));
     }
-    if (value.op == Op::div && !is_zero(operands[1].error)) {
-      // Corners on both sides of zero may well be finite.
-      auto divisor = magnitude(value.axes, operands[1].nominal, operands[1].dtype);
-      auto spans_zero = emit(Op::less, value.axes, {divisor, operands[1].error}, Dtype::bool_);
-      differs = emit(Op::logical_or, value.axes, {differs, spans_zero}, Dtype::bool_);
+    auto worst = largest_change(id, moved);
+    auto unbounded = is_undetermined(value.axes, operands);
+    if (!is_bounded(value.op)) {
+      // inf - inf: no change.
+      auto is_number = emit(Op::equal, value.axes, {worst, worst}, Dtype::bool_);
+      worst = emit(Op::select, value.axes, {is_number, worst, literal(0)});
+      unbounded = either(value.axes, unbounded, corners_disagree(value, operands, moved));
     }
-    // inf - inf: no change.
-    auto is_number = emit(Op::equal, value.axes, {worst, worst}, Dtype::bool_);
-    worst = emit(Op::select, value.axes, {is_number, worst, literal(0)});
-    if (is_zero(differs)) return worst;
-    return emit(Op::select, value.axes, {differs, literal(infinity), worst});
+    return emit(Op::select, value.axes, {unbounded, literal(infinity), worst});
+  }
+
+  // One of the two operands is a literal.
+  KernelOperand scaled_by_literal(const KernelValue& value, const std::vector<Uncertain>& operands) {
+    bool second = operands[1].nominal.kind == Kind::literal;
+    double scale = std::fabs(operands[second ? 1 : 0].nominal.literal);
+    if (value.op == Op::div) scale = 1 / scale;
+    return emit(Op::mul, value.axes, {operands[second ? 0 : 1].error, literal(scale)});
   }
 
   KernelOperand passed_on(KernelValueId id, const std::vector<Uncertain>& operands) {
@@ -234,16 +248,18 @@ class BoundKernel {
       case Op::maximum:
       case Op::minimum:
         return larger(value.axes, operands[0].error, operands[1].error);
+      case Op::mul:
+        if (real_result && operands[0].nominal.kind == Kind::literal)
+          return scaled_by_literal(value, operands);
+        [[fallthrough]];
+      case Op::div:
+        if (real_result && operands[1].nominal.kind == Kind::literal)
+          return scaled_by_literal(value, operands);
+        break;
       default:
         break;
     }
     return passed_on_at_corners(id, operands);
-  }
-
-  KernelOperand reference_to(KernelValueId id) const {
-    KernelOperand operand;
-    operand.id = id;
-    return operand;
   }
 
   // `factor` times the magnitude plus a quantum, where the value is finite (an infinity is exact).
@@ -360,7 +376,6 @@ class BoundKernel {
     kernel_.buffers[output].type.dtype = Dtype::f64;
   }
 
-  Kernel kernel_;
   size_t values_;
   std::vector<KernelOperand> errors_;  // per value of the source
 };
@@ -369,6 +384,17 @@ class BoundKernel {
 
 Result<std::vector<Tensor>> error_bounds(const Kernel& kernel, const std::vector<Tensor>& inputs) {
   return run_reference(BoundKernel(kernel).kernel(), inputs, Precision::oracle);
+}
+
+void LazyErrorBounds::compute(const Kernel& kernel, const std::vector<Tensor>& inputs) {
+  auto computed = error_bounds(kernel, inputs);
+  if (computed) {
+    bounds_ = std::move(*computed);
+    return;
+  }
+  for (auto& buffer : kernel.buffers) {
+    if (buffer.role == BufferRole::out) bounds_.push_back(Tensor::zeros({Dtype::f64, buffer.type.shape}));
+  }
 }
 
 }  // namespace autoperfect

@@ -4,6 +4,7 @@
 // be exactly 0).
 #pragma once
 
+#include <mutex>
 #include <vector>
 
 #include "ir/kernel.h"
@@ -15,5 +16,20 @@ namespace autoperfect {
 // inputs at the kernel's precision, so that even NaN or infinity may differ. NaN (next to a NaN of the
 // oracle) counts as 0.
 Result<std::vector<Tensor>> error_bounds(const Kernel& kernel, const std::vector<Tensor>& inputs);
+
+// Computed when first asked for, once, for all candidates; from any thread. Where they cannot be had, all are
+// 0.
+class LazyErrorBounds {
+ public:
+  const std::vector<Tensor>& of(const Kernel& kernel, const std::vector<Tensor>& inputs) {
+    std::call_once(once_, [&] { compute(kernel, inputs); });
+    return bounds_;
+  }
+
+ private:
+  void compute(const Kernel& kernel, const std::vector<Tensor>& inputs);
+  std::once_flag once_;
+  std::vector<Tensor> bounds_;
+};
 
 }  // namespace autoperfect

@@ -193,7 +193,7 @@ std::vector<InputFamily> make_families(const Kernel& kernel, uint64_t seed, int6
   if (dynamic.empty()) return std::move(maker.families);
   for (int64_t size : edge_sizes) {
     auto sizes = sizes_with(kernel, dynamic, size);
-    if (size > 2 && work_of(resize(kernel, sizes)) > max_elements) continue;
+    if (size > 2 && work_of(resize(kernel, sizes)) > max_elements / 4) continue;
     maker.add("size " + std::to_string(size), recipes[0], sizes);
   }
   maker.add("many", recipes[0], sizes_for(kernel, max_elements, 0));

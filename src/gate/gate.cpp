@@ -182,9 +182,13 @@ class Gate {
     if (!outcome) return outcome.errors();
     verdict_.isolation = outcome->isolation;
     if (!outcome->finished) return report_end(*outcome, job, families);
-    for (size_t f = 0; f < families.size(); ++f) {
-      report(examine(families[f], f, (*examination)->references[f], job, outputs));
-    }
+    std::vector<FamilyResult> results(families.size());
+    parallel_for(static_cast<int64_t>(families.size()), 0, [&](int64_t i, int) {
+      auto f = static_cast<size_t>(i);
+      results[f] = examine(families[f], f, (*examination)->references[f], job, outputs);
+    });
+    for (auto& result : results)
+      report(std::move(result));
     return Success{};
   }
 

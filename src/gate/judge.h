@@ -1,9 +1,11 @@
 // The numbers of one family against the references. Pure: no process, no memory of earlier families.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "gate/error_bound.h"
 #include "gate/families.h"
 #include "gate/gate.h"
 
@@ -13,6 +15,7 @@ struct References {
   std::vector<Tensor> oracle;  // floats in double
   std::vector<Tensor> exact;   // rounded as the contract says
   std::vector<Tensor> eager;   // what MLX gives; empty: not at hand
+  std::shared_ptr<LazyErrorBounds> bounds = std::make_shared<LazyErrorBounds>();
 };
 
 // `outputs` in ABI order. A failure names the first element that differs.

@@ -30,7 +30,8 @@ bool covers(
   std::map<AxisId, Wide> strides;
   int64_t elements = 1;
   for (size_t d = shape.size(); d-- > 0;) {
-    for (auto [axis, coefficient] : map[d].terms) strides[axis] += Wide{coefficient} * elements;
+    for (auto [axis, coefficient] : map[d].terms)
+      strides[axis] += Wide{coefficient} * elements;
     elements *= std::max<int64_t>(shape[d], 1);
   }
   bool buffer_empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
@@ -43,7 +44,8 @@ bool covers(
     if (size > 1) steps.emplace_back(strides[axis] < 0 ? -strides[axis] : strides[axis], size);
   }
   if (buffer_empty || box_empty) return buffer_empty && box_empty;
-  // Arithmetic progressions tile an interval exactly when they nest: each step is the product of all smaller sizes.
+  // Arithmetic progressions tile an interval exactly when they nest: each step is the product of all smaller
+  // sizes.
   std::sort(steps.begin(), steps.end());
   Wide product = 1;
   for (auto [step, size] : steps) {

@@ -8,7 +8,8 @@ namespace autoperfect {
 
 namespace {
 
-// In the order of the alternatives of AttributeValue; `constant` stands for a bool, a number or a list of numbers.
+// In the order of the alternatives of AttributeValue; `constant` stands for a bool, a number or a list of
+// numbers.
 enum class Kind : uint8_t { boolean, integer, number, string, integers, numbers, dtype, constant };
 
 struct Rule {
@@ -19,50 +20,28 @@ struct Rule {
 };
 
 constexpr Rule rules[] = {
-    {Op::constant, "value", Kind::constant, true},
-    {Op::constant, "dtype", Kind::dtype, true},
-    {Op::constant, "shape", Kind::integers, false},
-    {Op::full, "shape", Kind::integers, true},
-    {Op::arange, "start", Kind::number, true},
-    {Op::arange, "step", Kind::number, true},
-    {Op::arange, "size", Kind::integer, true},
-    {Op::arange, "dtype", Kind::dtype, true},
-    {Op::cast, "dtype", Kind::dtype, true},
-    {Op::equal, "nan_equal", Kind::boolean, false},
-    {Op::sum, "axes", Kind::integers, true},
-    {Op::sum, "keepdims", Kind::boolean, false},
-    {Op::prod, "axes", Kind::integers, true},
-    {Op::prod, "keepdims", Kind::boolean, false},
-    {Op::max, "axes", Kind::integers, true},
-    {Op::max, "keepdims", Kind::boolean, false},
-    {Op::min, "axes", Kind::integers, true},
-    {Op::min, "keepdims", Kind::boolean, false},
-    {Op::any, "axes", Kind::integers, true},
-    {Op::any, "keepdims", Kind::boolean, false},
-    {Op::all, "axes", Kind::integers, true},
-    {Op::all, "keepdims", Kind::boolean, false},
-    {Op::argmax, "axis", Kind::integer, true},
-    {Op::argmax, "keepdims", Kind::boolean, false},
-    {Op::argmin, "axis", Kind::integer, true},
-    {Op::argmin, "keepdims", Kind::boolean, false},
-    {Op::softmax, "precise", Kind::boolean, false},
-    {Op::mean, "axes", Kind::integers, true},
-    {Op::mean, "keepdims", Kind::boolean, false},
-    {Op::var, "axes", Kind::integers, true},
-    {Op::var, "ddof", Kind::integer, false},
-    {Op::var, "keepdims", Kind::boolean, false},
-    {Op::std, "axes", Kind::integers, true},
-    {Op::std, "ddof", Kind::integer, false},
-    {Op::std, "keepdims", Kind::boolean, false},
-    {Op::broadcast, "shape", Kind::integers, true},
-    {Op::reshape, "shape", Kind::integers, true},
-    {Op::transpose, "axes", Kind::integers, true},
-    {Op::slice, "start", Kind::integers, true},
-    {Op::slice, "stop", Kind::integers, true},
-    {Op::slice, "strides", Kind::integers, true},
-    {Op::concatenate, "axis", Kind::integer, true},
-    {Op::gather_axis, "axis", Kind::integer, true},
-    {Op::opaque, "primitive", Kind::string, true},
+    {Op::constant, "value", Kind::constant, true},  {Op::constant, "dtype", Kind::dtype, true},
+    {Op::constant, "shape", Kind::integers, false}, {Op::full, "shape", Kind::integers, true},
+    {Op::arange, "start", Kind::number, true},      {Op::arange, "step", Kind::number, true},
+    {Op::arange, "size", Kind::integer, true},      {Op::arange, "dtype", Kind::dtype, true},
+    {Op::cast, "dtype", Kind::dtype, true},         {Op::equal, "nan_equal", Kind::boolean, false},
+    {Op::sum, "axes", Kind::integers, true},        {Op::sum, "keepdims", Kind::boolean, false},
+    {Op::prod, "axes", Kind::integers, true},       {Op::prod, "keepdims", Kind::boolean, false},
+    {Op::max, "axes", Kind::integers, true},        {Op::max, "keepdims", Kind::boolean, false},
+    {Op::min, "axes", Kind::integers, true},        {Op::min, "keepdims", Kind::boolean, false},
+    {Op::any, "axes", Kind::integers, true},        {Op::any, "keepdims", Kind::boolean, false},
+    {Op::all, "axes", Kind::integers, true},        {Op::all, "keepdims", Kind::boolean, false},
+    {Op::argmax, "axis", Kind::integer, true},      {Op::argmax, "keepdims", Kind::boolean, false},
+    {Op::argmin, "axis", Kind::integer, true},      {Op::argmin, "keepdims", Kind::boolean, false},
+    {Op::softmax, "precise", Kind::boolean, false}, {Op::mean, "axes", Kind::integers, true},
+    {Op::mean, "keepdims", Kind::boolean, false},   {Op::var, "axes", Kind::integers, true},
+    {Op::var, "ddof", Kind::integer, false},        {Op::var, "keepdims", Kind::boolean, false},
+    {Op::std, "axes", Kind::integers, true},        {Op::std, "ddof", Kind::integer, false},
+    {Op::std, "keepdims", Kind::boolean, false},    {Op::broadcast, "shape", Kind::integers, true},
+    {Op::reshape, "shape", Kind::integers, true},   {Op::transpose, "axes", Kind::integers, true},
+    {Op::slice, "start", Kind::integers, true},     {Op::slice, "stop", Kind::integers, true},
+    {Op::slice, "strides", Kind::integers, true},   {Op::concatenate, "axis", Kind::integer, true},
+    {Op::gather_axis, "axis", Kind::integer, true}, {Op::opaque, "primitive", Kind::string, true},
     {Op::opaque, "key", Kind::integer, true},
 };
 
@@ -74,14 +53,22 @@ bool has_kind(const AttributeValue& value, Kind kind) {
 
 const char* describe(Kind kind) {
   switch (kind) {
-    case Kind::boolean: return "true or false";
-    case Kind::integer: return "an integer";
-    case Kind::number: return "a number with a point, such as 1.0";
-    case Kind::string: return "a quoted string";
-    case Kind::integers: return "a list of integers, such as [0, 1]";
-    case Kind::numbers: return "a list of numbers, such as [0.5, 1.0]";
-    case Kind::dtype: return "a dtype";
-    case Kind::constant: return "a number or a list of numbers";
+    case Kind::boolean:
+      return "true or false";
+    case Kind::integer:
+      return "an integer";
+    case Kind::number:
+      return "a number with a point, such as 1.0";
+    case Kind::string:
+      return "a quoted string";
+    case Kind::integers:
+      return "a list of integers, such as [0, 1]";
+    case Kind::numbers:
+      return "a list of numbers, such as [0.5, 1.0]";
+    case Kind::dtype:
+      return "a dtype";
+    case Kind::constant:
+      return "a number or a list of numbers";
   }
   return "";
 }
@@ -93,7 +80,8 @@ Diagnostic unknown_attribute(Op op, const std::string& attribute) {
   }
   auto hint = known.empty() ? fmt::format("'{}' has none", name(op))
                             : fmt::format("it has: {}", fmt::join(known, ", "));
-  return {"ir", "unknown-attribute", fmt::format("'{}' has no attribute '{}'", name(op), attribute), {}, hint};
+  return {
+      "ir", "unknown-attribute", fmt::format("'{}' has no attribute '{}'", name(op), attribute), {}, hint};
 }
 
 }  // namespace
@@ -116,10 +104,12 @@ std::vector<Diagnostic> check_attributes(Op op, const Attributes& attributes) {
     found.push_back({"ir", "attribute-type", message});
   }
   auto count = static_cast<size_t>(std::distance(attributes.begin(), attributes.end()));
-  if (known == count || op == Op::opaque) return found;  // an opaque op may carry whatever its primitive needs
+  if (known == count || op == Op::opaque)
+    return found;  // an opaque op may carry whatever its primitive needs
   for (const auto& [attribute, value] : attributes) {
     bool is_known = false;
-    for (const auto& rule : rules) is_known |= rule.op == op && rule.name == attribute;
+    for (const auto& rule : rules)
+      is_known |= rule.op == op && rule.name == attribute;
     if (!is_known) found.push_back(unknown_attribute(op, attribute));
   }
   return found;
@@ -127,9 +117,12 @@ std::vector<Diagnostic> check_attributes(Op op, const Attributes& attributes) {
 
 FromType attributes_from_type(Op op) {
   switch (op) {
-    case Op::constant: return FromType::dtype | FromType::shape;
-    case Op::arange: return FromType::dtype | FromType::size;
-    case Op::cast: return FromType::dtype;
+    case Op::constant:
+      return FromType::dtype | FromType::shape;
+    case Op::arange:
+      return FromType::dtype | FromType::size;
+    case Op::cast:
+      return FromType::dtype;
     case Op::full:
     case Op::broadcast:
     case Op::reshape:

@@ -12,7 +12,9 @@ namespace {
 
 constexpr int format_version = 1;
 
-bool is_integer_text(std::string_view text) { return text.find_first_of(".en") == std::string_view::npos; }
+bool is_integer_text(std::string_view text) {
+  return text.find_first_of(".en") == std::string_view::npos;
+}
 
 // A number token, or the words inf and nan. Integers stay integers.
 std::optional<std::variant<int64_t, double>> parse_any_number(TextReader& reader) {
@@ -32,7 +34,8 @@ std::optional<std::variant<int64_t, double>> parse_any_number(TextReader& reader
     return int64_t{0};
   }
   if (auto number = parse_number(token.text)) return *number;
-  reader.report("bad-number", "this number is not a double", token.where, "too large, or too small to be told from 0");
+  reader.report(
+      "bad-number", "this number is not a double", token.where, "too large, or too small to be told from 0");
   return std::nullopt;
 }
 
@@ -55,11 +58,13 @@ std::optional<AttributeValue> parse_list(TextReader& reader) {
   reader.next();
   if (floating) {
     std::vector<double> list;
-    for (const auto& number : numbers) list.push_back(as_double(number));
+    for (const auto& number : numbers)
+      list.push_back(as_double(number));
     return list;
   }
   std::vector<int64_t> list;
-  for (const auto& number : numbers) list.push_back(std::get<int64_t>(number));
+  for (const auto& number : numbers)
+    list.push_back(std::get<int64_t>(number));
   return list;
 }
 
@@ -122,17 +127,23 @@ std::optional<AttributeValue> parse_attribute_value(TextReader& reader) {
     case TokenKind::string: {
       reader.next();
       if (auto text = unquote(token.text)) return AttributeValue(std::move(*text));
-      reader.report("bad-string", "this string has an unknown escape", token.where, "known: \\\" \\\\ \\n \\t \\r \\xHH");
+      reader.report(
+          "bad-string",
+          "this string has an unknown escape",
+          token.where,
+          "known: \\\" \\\\ \\n \\t \\r \\xHH");
       return std::nullopt;
     }
-    case TokenKind::punctuation: return parse_list(reader);
+    case TokenKind::punctuation:
+      return parse_list(reader);
     case TokenKind::word:
       if (reader.take("true")) return AttributeValue(true);
       if (reader.take("false")) return AttributeValue(false);
       if (reader.at("inf") || reader.at("nan")) break;
       if (auto dtype = parse_dtype(reader)) return AttributeValue(*dtype);
       return std::nullopt;
-    default: break;
+    default:
+      break;
   }
   auto number = parse_any_number(reader);
   if (!number) return std::nullopt;
@@ -146,7 +157,8 @@ bool parse_attributes(TextReader& reader, Attributes& attributes) {
     auto value = parse_attribute_value(reader);
     if (!value) return false;
     if (attributes.has(std::string(name.text))) {
-      reader.report("duplicate-attribute", fmt::format("attribute '{}' is given twice", name.text), name.where);
+      reader.report(
+          "duplicate-attribute", fmt::format("attribute '{}' is given twice", name.text), name.where);
       return false;
     }
     attributes.set(std::string(name.text), std::move(*value));
@@ -205,7 +217,11 @@ bool parse_header(TextReader& reader, std::string_view what) {
   }
   auto version = reader.peek();
   if (!reader.at(TokenKind::number) || version.text != std::to_string(format_version)) {
-    reader.report("unknown-version", fmt::format("this version of the {} text is not known", what), version.where, hint);
+    reader.report(
+        "unknown-version",
+        fmt::format("this version of the {} text is not known", what),
+        version.where,
+        hint);
     return false;
   }
   reader.next();

@@ -15,7 +15,7 @@ std::optional<Dtype> parse_dtype(TextReader& reader);
 std::optional<TensorType> parse_type(TextReader& reader);  // f32[4,8]
 std::optional<AttributeValue> parse_attribute_value(TextReader& reader);
 bool parse_attributes(TextReader& reader, Attributes& attributes);  // name=value name=value, up to a ':'
-std::optional<double> parse_double(TextReader& reader);              // also inf, nan and integers
+std::optional<double> parse_double(TextReader& reader);             // also inf, nan and integers
 
 void append(std::string& out, const AttributeValue& value);
 void append_attributes(std::string& out, const Attributes& attributes);  // each with a space before it

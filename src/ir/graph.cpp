@@ -10,16 +10,17 @@ namespace {
 
 // `name`, or with the first suffix after all that are taken: x, x_1, x_2...
 std::string unique_name(const Graph& graph, const std::string& wanted) {
-  std::string name = wanted.empty() ? "t" + std::to_string(graph.values.size())
-      : is_value_name(wanted)      ? wanted
-                                   : to_identifier(wanted);
+  std::string name = wanted.empty()          ? "t" + std::to_string(graph.values.size())
+                     : is_value_name(wanted) ? wanted
+                                             : to_identifier(wanted);
   bool taken = false;
   int64_t next = 1;
   for (const auto& value : graph.values) {
     const auto& other = value.name;
     if (other.compare(0, name.size(), name) != 0) continue;
     if (other.size() == name.size()) taken = true;
-    if (other.size() < name.size() + 2 || other.size() > name.size() + 10 || other[name.size()] != '_') continue;
+    if (other.size() < name.size() + 2 || other.size() > name.size() + 10 || other[name.size()] != '_')
+      continue;
     auto digits = other.substr(name.size() + 1);
     bool is_number = digits.find_first_not_of("0123456789") == std::string::npos;
     if (is_number) next = std::max(next, static_cast<int64_t>(std::stoll(digits)) + 1);
@@ -40,7 +41,8 @@ AttributeValue constant_value(double value, Dtype dtype) {
 
 int64_t TensorType::elements() const {
   int64_t product = 1;
-  for (auto size : shape) product *= size;
+  for (auto size : shape)
+    product *= size;
   return product;
 }
 
@@ -80,7 +82,8 @@ NodeId Graph::add_node(
 
 ValueId Graph::add(Op op, std::vector<ValueId> operands, Attributes attributes, const std::string& name) {
   std::vector<TensorType> operand_types;
-  for (auto operand : operands) operand_types.push_back(values.at(operand).type);
+  for (auto operand : operands)
+    operand_types.push_back(values.at(operand).type);
   auto types = infer_types(op, operand_types, attributes);
   if (!types) {
     throw InternalError("[ir] ill-typed node: " + format(types.errors()));
@@ -104,10 +107,12 @@ Uses find_uses(const Graph& graph) {
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     for (auto operand : graph.nodes[n].operands) {
       auto& readers = uses.readers[operand];
-      if (readers.empty() || readers.back() != static_cast<NodeId>(n)) readers.push_back(static_cast<NodeId>(n));
+      if (readers.empty() || readers.back() != static_cast<NodeId>(n))
+        readers.push_back(static_cast<NodeId>(n));
     }
   }
-  for (auto output : graph.outputs) uses.is_output[output] = true;
+  for (auto output : graph.outputs)
+    uses.is_output[output] = true;
   return uses;
 }
 

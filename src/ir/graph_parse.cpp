@@ -104,7 +104,8 @@ class GraphParser {
     std::vector<TensorType> types;
     bool good = parse_results(results) && parse_op_and_operands(node) && parse_types(node, results, types);
     if (!good || !reader_.expect_end_of_line()) {
-      for (const auto& result : results) by_name_.emplace(result.text, poisoned);
+      for (const auto& result : results)
+        by_name_.emplace(result.text, poisoned);
       reader_.skip_line();
       return;
     }
@@ -240,7 +241,8 @@ class GraphParser {
     if (found != by_name_.end()) return found->second;
     std::vector<std::string_view> known;
     if (graph_.values.size() <= 1000) {
-      for (const auto& value : graph_.values) known.push_back(value.name);
+      for (const auto& value : graph_.values)
+        known.push_back(value.name);
     }
     auto near = nearest_word(name.text, known);
     auto hint = near.empty() ? "values are defined above their uses" : fmt::format("did you mean %{}?", near);
@@ -255,6 +257,8 @@ class GraphParser {
 
 }  // namespace
 
-Result<Graph> parse_graph(const std::string& text) { return GraphParser(text).run(); }
+Result<Graph> parse_graph(const std::string& text) {
+  return GraphParser(text).run();
+}
 
 }  // namespace autoperfect

@@ -28,14 +28,17 @@ class GraphPrinter {
  public:
   GraphPrinter(const Graph& graph, Names names) : graph_(graph), names_(graph.values.size()) {
     if (names == Names::kept) {
-      for (size_t v = 0; v < names_.size(); ++v) names_[v] = graph.values[v].name;
+      for (size_t v = 0; v < names_.size(); ++v)
+        names_[v] = graph.values[v].name;
       return;
     }
     title_ = "_";
     size_t next = 0;
-    for (const auto& input : graph.inputs) names_[input.value] = std::to_string(next++);
+    for (const auto& input : graph.inputs)
+      names_[input.value] = std::to_string(next++);
     for (const auto& node : graph.nodes) {
-      for (auto result : node.results) names_[result] = std::to_string(next++);
+      for (auto result : node.results)
+        names_[result] = std::to_string(next++);
     }
   }
 
@@ -49,7 +52,8 @@ class GraphPrinter {
       if (!input.captured_hash.empty()) out_ += " captured=" + quote(input.captured_hash);
     }
     out_ += ") {\n";
-    for (const auto& node : graph_.nodes) append_node(node);
+    for (const auto& node : graph_.nodes)
+      append_node(node);
     out_ += "  return";
     append_values(graph_.outputs);
     out_ += "\n}\n";
@@ -99,6 +103,8 @@ class GraphPrinter {
 
 }  // namespace
 
-std::string print(const Graph& graph, Names names) { return GraphPrinter(graph, names).run(); }
+std::string print(const Graph& graph, Names names) {
+  return GraphPrinter(graph, names).run();
+}
 
 }  // namespace autoperfect

@@ -65,28 +65,44 @@ Admits admits(Op op) {
 
 bool holds(Admits set, Dtype d) {
   switch (set) {
-    case Admits::all: return true;
-    case Admits::numeric: return d != Dtype::bool_;
-    case Admits::real: return d != Dtype::c64;
-    case Admits::inexact: return is_floating(d) || d == Dtype::c64;
-    case Admits::floating: return is_floating(d);
-    case Admits::integral: return is_integer(d) || d == Dtype::bool_;
-    case Admits::integer: return is_integer(d);
-    case Admits::boolean: return d == Dtype::bool_;
+    case Admits::all:
+      return true;
+    case Admits::numeric:
+      return d != Dtype::bool_;
+    case Admits::real:
+      return d != Dtype::c64;
+    case Admits::inexact:
+      return is_floating(d) || d == Dtype::c64;
+    case Admits::floating:
+      return is_floating(d);
+    case Admits::integral:
+      return is_integer(d) || d == Dtype::bool_;
+    case Admits::integer:
+      return is_integer(d);
+    case Admits::boolean:
+      return d == Dtype::bool_;
   }
   return false;
 }
 
 const char* describe(Admits set) {
   switch (set) {
-    case Admits::all: return "any dtype";
-    case Admits::numeric: return "any dtype but bool";
-    case Admits::real: return "any dtype but c64";
-    case Admits::inexact: return "f16, bf16, f32, f64 or c64";
-    case Admits::floating: return "f16, bf16, f32 or f64";
-    case Admits::integral: return "an integer or bool";
-    case Admits::integer: return "an integer";
-    case Admits::boolean: return "bool";
+    case Admits::all:
+      return "any dtype";
+    case Admits::numeric:
+      return "any dtype but bool";
+    case Admits::real:
+      return "any dtype but c64";
+    case Admits::inexact:
+      return "f16, bf16, f32, f64 or c64";
+    case Admits::floating:
+      return "f16, bf16, f32 or f64";
+    case Admits::integral:
+      return "an integer or bool";
+    case Admits::integer:
+      return "an integer";
+    case Admits::boolean:
+      return "bool";
   }
   return "";
 }
@@ -141,7 +157,10 @@ Result<Dtype> infer_dtype(Op op, const std::vector<Dtype>& operands) {
         "ir",
         "dtype-mismatch",
         fmt::format(
-            "operands of '{}' have different dtypes, {} and {}", name(op), name(operands[first]), name(operands[i])),
+            "operands of '{}' have different dtypes, {} and {}",
+            name(op),
+            name(operands[first]),
+            name(operands[i])),
         {},
         "insert a cast: conversions are explicit"};
   }

@@ -9,8 +9,8 @@
 
 namespace autoperfect {
 
-// dtype of the result, MLX's own: comparisons give bool, sums of small integers 32 bits, argmax u32. Not for cast,
-// whose dtype is its own choice.
+// dtype of the result, MLX's own: comparisons give bool, sums of small integers 32 bits, argmax u32. Not for
+// cast, whose dtype is its own choice.
 Result<Dtype> infer_dtype(Op op, const std::vector<Dtype>& operands);
 
 // MLX's at_least_float: what mean, softmax... of integers are computed in.

@@ -1,27 +1,28 @@
-// Types of results, in MLX's own rules. One small function per family of ops; the switch at the end is the table.
+// Types of results, in MLX's own rules. One small function per family of ops; the switch at the end is the
+// table.
 #include <fmt/format.h>
-
-#include <algorithm>
 
 #include "ir/attribute_rules.h"
 #include "ir/graph.h"
 #include "ir/infer_dtype.h"
+#include "ir/infer_rules.h"
 #include "ir/shape.h"
 
 namespace autoperfect {
 
-namespace {
+namespace infer_rules {
 
-using Types = std::vector<TensorType>;
-
-Diagnostic error(const char* code, std::string message, std::string hint = "") {
+Diagnostic rule_broken(const char* code, std::string message, std::string hint) {
   return {"ir", code, std::move(message), {}, std::move(hint)};
 }
 
 Result<TensorType> checked(TensorType type) {
   if (checked_elements(type.shape)) return type;
-  return error("shape-too-large", fmt::format("shape {} is not a possible shape", to_string(type.shape)));
+  return rule_broken(
+      "shape-too-large", fmt::format("shape {} is not a possible shape", to_string(type.shape)));
 }
+
+namespace {
 
 Result<TensorType> infer_elementwise(Op op, const Types& operands, const Attributes& attributes) {
   Shape shape;
@@ -29,8 +30,10 @@ Result<TensorType> infer_elementwise(Op op, const Types& operands, const Attribu
   for (const auto& operand : operands) {
     auto both = broadcast_shapes(shape, operand.shape);
     if (!both) {
-      auto message = fmt::format("shapes {} and {} do not broadcast", to_string(shape), to_string(operand.shape));
-      return error("shape-mismatch", message, "aligned at the last axis, sizes are equal or one of them is 1");
+      auto message =
+          fmt::format("shapes {} and {} do not broadcast", to_string(shape), to_string(operand.shape));
+      return rule_broken(
+          "shape-mismatch", message, "aligned at the last axis, sizes are equal or one of them is 1");
     }
     shape = std::move(*both);
     dtypes.push_back(operand.dtype);
@@ -47,10 +50,10 @@ std::vector<Diagnostic> check_axes(const std::vector<int64_t>& axes, int rank) {
   for (size_t i = 0; i < axes.size(); ++i) {
     if (axes[i] < 0 || axes[i] >= rank) {
       auto hint = rank == 0 ? std::string("a scalar has no axes") : fmt::format("axes are 0 to {}", rank - 1);
-      found.push_back(error("axis-range", fmt::format("axis {} does not exist", axes[i]), hint));
+      found.push_back(rule_broken("axis-range", fmt::format("axis {} does not exist", axes[i]), hint));
     }
     if (i > 0 && axes[i] <= axes[i - 1]) {
-      found.push_back(error("axes-order", fmt::format("axes {} are not ascending", to_string(axes))));
+      found.push_back(rule_broken("axes-order", fmt::format("axes {} are not ascending", to_string(axes))));
     }
   }
   return found;
@@ -69,7 +72,9 @@ Result<TensorType> infer_reduced_shape(TensorType type, const std::vector<int64_
   return type;
 }
 
-bool is_argument_reduction(Op op) { return op == Op::argmax || op == Op::argmin; }
+bool is_argument_reduction(Op op) {
+  return op == Op::argmax || op == Op::argmin;
+}
 
 Result<TensorType> infer_reduction(Op op, const TensorType& operand, const Attributes& attributes) {
   auto dtype = infer_dtype(op, {operand.dtype});
@@ -82,7 +87,7 @@ Result<TensorType> infer_reduction(Op op, const TensorType& operand, const Attri
   bool needs_elements = is_argument_reduction(op) || op == Op::max || op == Op::min;
   for (auto axis : axes) {
     if (needs_elements && operand.shape[axis] == 0) {
-      return error("empty-reduction", fmt::format("'{}' over an axis of size 0", name(op)));
+      return rule_broken("empty-reduction", fmt::format("'{}' over an axis of size 0", name(op)));
     }
   }
   return out;
@@ -98,7 +103,8 @@ Result<TensorType> infer_moment(Op op, const TensorType& operand, const Attribut
 }
 
 Result<TensorType> infer_last_axis(Op op, const TensorType& operand) {
-  if (operand.rank() == 0) return error("axis-range", fmt::format("'{}' needs at least one axis", name(op)));
+  if (operand.rank() == 0)
+    return rule_broken("axis-range", fmt::format("'{}' needs at least one axis", name(op)));
   TensorType out{at_least_float(operand.dtype), operand.shape};
   if (op == Op::logsumexp) out.shape.back() = 1;
   return out;
@@ -111,8 +117,7 @@ Result<TensorType> infer_composite(Op op, const TensorType& operand, const Attri
 
 // A number for every element, or one number for all; complex ones are pairs (real, imaginary).
 Result<TensorType> infer_constant(const Attributes& attributes) {
-  auto out = checked(
-      {attributes.get<Dtype>("dtype"), attributes.get_or("shape", std::vector<int64_t>{})});
+  auto out = checked({attributes.get<Dtype>("dtype"), attributes.get_or("shape", std::vector<int64_t>{})});
   if (!out) return out;
   const auto& value = *attributes.find("value");
   auto* integers = std::get_if<std::vector<int64_t>>(&value);
@@ -122,7 +127,8 @@ Result<TensorType> infer_constant(const Attributes& attributes) {
     auto count = static_cast<int64_t>(integers ? integers->size() : numbers->size());
     int64_t needed = *checked_elements(out->shape) * (complex ? 2 : 1);
     if (count != needed) {
-      return error("constant-size", fmt::format("{} numbers for {} of {}", count, needed, to_string(*out)));
+      return rule_broken(
+          "constant-size", fmt::format("{} numbers for {} of {}", count, needed, to_string(*out)));
     }
   }
   bool wants_float = is_floating(out->dtype) || complex;
@@ -130,123 +136,23 @@ Result<TensorType> infer_constant(const Attributes& attributes) {
   bool empty = integers && integers->empty();
   bool is_bool = std::holds_alternative<bool>(value);
   if (!empty && (wants_float != is_float || (is_bool && out->dtype != Dtype::bool_))) {
-    return error("constant-dtype", fmt::format("this value is not a constant of {}", name(out->dtype)));
+    return rule_broken("constant-dtype", fmt::format("this value is not a constant of {}", name(out->dtype)));
   }
   return out;
-}
-
-Result<TensorType> infer_broadcast(const TensorType& operand, const Shape& shape) {
-  if (!broadcasts_to(operand.shape, shape)) {
-    auto message = fmt::format("{} does not broadcast to {}", to_string(operand.shape), to_string(shape));
-    return error("shape-mismatch", message);
-  }
-  return checked({operand.dtype, shape});
-}
-
-Result<TensorType> infer_reshape(const TensorType& operand, const Shape& shape) {
-  auto out = checked({operand.dtype, shape});
-  if (!out) return out;
-  if (out->elements() != operand.elements()) {
-    auto message = fmt::format(
-        "{} has {} elements, {} has {}",
-        to_string(operand.shape),
-        operand.elements(),
-        to_string(shape),
-        out->elements());
-    return error("shape-mismatch", message);
-  }
-  return out;
-}
-
-Result<TensorType> infer_transpose(const TensorType& operand, const std::vector<int64_t>& axes) {
-  auto sorted = axes;
-  std::sort(sorted.begin(), sorted.end());
-  bool permutes = static_cast<int>(axes.size()) == operand.rank();
-  for (size_t i = 0; permutes && i < sorted.size(); ++i) permutes = sorted[i] == static_cast<int64_t>(i);
-  if (!permutes) {
-    auto message = fmt::format("axes {} do not permute {} axes", to_string(axes), operand.rank());
-    return error("axes-permutation", message);
-  }
-  TensorType out{operand.dtype, {}};
-  for (auto axis : axes) out.shape.push_back(operand.shape[axis]);
-  return out;
-}
-
-// Elements that start:stop:stride selects of n, in MLX's (NumPy's) reading of negative numbers.
-int64_t slice_size(int64_t n, int64_t start, int64_t stop, int64_t stride) {
-  auto from_end = [n](int64_t i) { return i < 0 ? i + n : i; };
-  if (stride < 0) {
-    int64_t first = std::min(from_end(start), n - 1);
-    int64_t last = std::min(std::max<int64_t>(from_end(stop), -1), first);
-    return first - last == 0 ? 0 : (first - last - 1) / -stride + 1;
-  }
-  int64_t first = std::clamp<int64_t>(from_end(start), 0, n);
-  int64_t last = std::max(std::clamp<int64_t>(from_end(stop), 0, n), first);
-  return last - first == 0 ? 0 : (last - first - 1) / stride + 1;
-}
-
-Result<TensorType> infer_slice(const TensorType& operand, const Attributes& attributes) {
-  const auto& start = attributes.get<std::vector<int64_t>>("start");
-  const auto& stop = attributes.get<std::vector<int64_t>>("stop");
-  const auto& strides = attributes.get<std::vector<int64_t>>("strides");
-  auto rank = operand.shape.size();
-  if (start.size() != rank || stop.size() != rank || strides.size() != rank) {
-    return error("rank-mismatch", fmt::format("start, stop and strides need {} entries each", rank));
-  }
-  TensorType out{operand.dtype, {}};
-  for (size_t d = 0; d < rank; ++d) {
-    if (strides[d] == 0 || strides[d] == INT64_MIN) {
-      return error("slice-stride", fmt::format("stride {} is not possible", strides[d]));
-    }
-    out.shape.push_back(slice_size(operand.shape[d], start[d], stop[d], strides[d]));
-  }
-  return out;
-}
-
-Result<TensorType> infer_concatenate(const Types& operands, int64_t axis) {
-  if (operands.empty()) return error("arity", "'concatenate' needs an operand");
-  TensorType out = operands[0];
-  if (axis < 0 || axis >= out.rank()) return error("axis-range", fmt::format("axis {} does not exist", axis));
-  for (size_t i = 1; i < operands.size(); ++i) {
-    const auto& next = operands[i];
-    bool fits = next.rank() == out.rank() && next.dtype == out.dtype;
-    for (int d = 0; fits && d < out.rank(); ++d) fits = d == axis || next.shape[d] == out.shape[d];
-    if (!fits) {
-      auto message = fmt::format("cannot append {} to {} along axis {}", to_string(next), to_string(out), axis);
-      return error("shape-mismatch", message, "dtype, rank and all other sizes are equal");
-    }
-    out.shape[axis] += next.shape[axis];
-    if (!checked_elements(out.shape)) return checked(out);
-  }
-  return out;
-}
-
-Result<TensorType> infer_gather_axis(const TensorType& source, const TensorType& indices, int64_t axis) {
-  if (axis < 0 || axis >= source.rank()) return error("axis-range", fmt::format("axis {} does not exist", axis));
-  if (!is_integer(indices.dtype)) {
-    return error("dtype-not-allowed", fmt::format("indices are {}, not an integer", name(indices.dtype)));
-  }
-  bool fits = indices.rank() == source.rank();
-  for (int d = 0; fits && d < source.rank(); ++d) fits = d == axis || indices.shape[d] == source.shape[d];
-  if (!fits) {
-    auto message = fmt::format(
-        "indices {} do not fit {} along axis {}", to_string(indices.shape), to_string(source.shape), axis);
-    return error("shape-mismatch", message, "rank and all other sizes are equal");
-  }
-  return TensorType{source.dtype, indices.shape};
 }
 
 Result<TensorType> infer_matmul(const TensorType& a, const TensorType& b) {
   auto dtype = infer_dtype(Op::div, {a.dtype, b.dtype});  // the same rule: equal and inexact
   if (!dtype) {
     auto message = fmt::format("'matmul' does not take {} and {}", name(a.dtype), name(b.dtype));
-    return error(dtype.errors()[0].code.c_str(), message, "both have the same floating dtype");
+    return rule_broken(dtype.errors()[0].code.c_str(), message, "both have the same floating dtype");
   }
-  if (a.rank() < 2 || b.rank() < 2) return error("rank-mismatch", "'matmul' needs at least two axes of each");
+  if (a.rank() < 2 || b.rank() < 2)
+    return rule_broken("rank-mismatch", "'matmul' needs at least two axes of each");
   Shape batch_a(a.shape.begin(), a.shape.end() - 2), batch_b(b.shape.begin(), b.shape.end() - 2);
   auto shape = broadcast_shapes(batch_a, batch_b);
   if (!shape || a.shape.back() != b.shape[b.rank() - 2]) {
-    return error(
+    return rule_broken(
         "shape-mismatch", fmt::format("cannot multiply {} by {}", to_string(a.shape), to_string(b.shape)));
   }
   shape->push_back(a.shape[a.rank() - 2]);
@@ -255,51 +161,65 @@ Result<TensorType> infer_matmul(const TensorType& a, const TensorType& b) {
 }
 
 Result<TensorType> infer_full(const TensorType& operand, const Shape& shape) {
-  if (operand.rank() != 0) return error("rank-mismatch", "the operand of 'full' is a scalar");
+  if (operand.rank() != 0) return rule_broken("rank-mismatch", "the operand of 'full' is a scalar");
   return checked({operand.dtype, shape});
 }
 
 Result<TensorType> infer_arange(const Attributes& attributes) {
   auto dtype = attributes.get<Dtype>("dtype");
   if (dtype == Dtype::bool_ || dtype == Dtype::c64) {
-    return error("dtype-not-allowed", fmt::format("'arange' does not give {}", name(dtype)));
+    return rule_broken("dtype-not-allowed", fmt::format("'arange' does not give {}", name(dtype)));
   }
   return checked({dtype, {attributes.get<int64_t>("size")}});
 }
 
 Result<TensorType> infer(Op op, const Types& operands, const Attributes& attributes) {
   switch (class_of(op)) {
-    case OpClass::elementwise: return infer_elementwise(op, operands, attributes);
-    case OpClass::reduction: return infer_reduction(op, operands[0], attributes);
-    case OpClass::composite: return infer_composite(op, operands[0], attributes);
-    default: break;
+    case OpClass::elementwise:
+      return infer_elementwise(op, operands, attributes);
+    case OpClass::reduction:
+      return infer_reduction(op, operands[0], attributes);
+    case OpClass::composite:
+      return infer_composite(op, operands[0], attributes);
+    default:
+      break;
   }
   switch (op) {
-    case Op::constant: return infer_constant(attributes);
-    case Op::full: return infer_full(operands[0], attributes.get<Shape>("shape"));
-    case Op::arange: return infer_arange(attributes);
-    case Op::broadcast: return infer_broadcast(operands[0], attributes.get<Shape>("shape"));
-    case Op::reshape: return infer_reshape(operands[0], attributes.get<Shape>("shape"));
-    case Op::transpose: return infer_transpose(operands[0], attributes.get<Shape>("axes"));
-    case Op::slice: return infer_slice(operands[0], attributes);
-    case Op::concatenate: return infer_concatenate(operands, attributes.get<int64_t>("axis"));
+    case Op::constant:
+      return infer_constant(attributes);
+    case Op::full:
+      return infer_full(operands[0], attributes.get<Shape>("shape"));
+    case Op::arange:
+      return infer_arange(attributes);
+    case Op::broadcast:
+      return infer_broadcast(operands[0], attributes.get<Shape>("shape"));
+    case Op::reshape:
+      return infer_reshape(operands[0], attributes.get<Shape>("shape"));
+    case Op::transpose:
+      return infer_transpose(operands[0], attributes.get<Shape>("axes"));
+    case Op::slice:
+      return infer_slice(operands[0], attributes);
+    case Op::concatenate:
+      return infer_concatenate(operands, attributes.get<int64_t>("axis"));
     case Op::gather_axis:
       return infer_gather_axis(operands[0], operands[1], attributes.get<int64_t>("axis"));
-    case Op::matmul: return infer_matmul(operands[0], operands[1]);
+    case Op::matmul:
+      return infer_matmul(operands[0], operands[1]);
     default:
-      return error("not-inferable", fmt::format("types of '{}' are stated, not inferred", name(op)));
+      return rule_broken("not-inferable", fmt::format("types of '{}' are stated, not inferred", name(op)));
   }
 }
 
 }  // namespace
 
+}  // namespace infer_rules
+
 Result<std::vector<TensorType>> infer_types(
-    Op op,
-    const std::vector<TensorType>& operands,
-    const Attributes& attributes) {
+    Op op, const std::vector<TensorType>& operands, const Attributes& attributes) {
+  using namespace infer_rules;
   if (arity(op) >= 0 && static_cast<int>(operands.size()) != arity(op)) {
     auto message = fmt::format("'{}' takes {} operands, not {}", name(op), arity(op), operands.size());
-    return error("arity", message);
+    return rule_broken("arity", message);
   }
   auto errors = check_attributes(op, attributes);
   if (!errors.empty()) return errors;

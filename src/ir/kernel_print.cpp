@@ -1,7 +1,8 @@
-#include "ir/attribute_text.h"
-#include "ir/identifier.h"
 #include <cmath>
 
+#include "ir/attribute_text.h"
+#include "ir/identifier.h"
+#include "ir/index_text.h"
 #include "ir/kernel_text.h"
 #include "support/number.h"
 
@@ -16,11 +17,14 @@ class KernelPrinter {
   }
 
   std::string run() {
-    out_ = "autoperfect.kernel 1\nkernel @" + (canonical_ ? "_" : to_identifier(kernel_.name)) + " {\n  abi {\n";
-    for (size_t b = 0; b < kernel_.buffers.size(); ++b) append_buffer(static_cast<BufferId>(b));
+    out_ =
+        "autoperfect.kernel 1\nkernel @" + (canonical_ ? "_" : to_identifier(kernel_.name)) + " {\n  abi {\n";
+    for (size_t b = 0; b < kernel_.buffers.size(); ++b)
+      append_buffer(static_cast<BufferId>(b));
     out_ += "  }\n  math {\n";
     append_axis_sizes();
-    for (size_t v = 0; v < kernel_.values.size(); ++v) append_statement(static_cast<KernelValueId>(v));
+    for (size_t v = 0; v < kernel_.values.size(); ++v)
+      append_statement(static_cast<KernelValueId>(v));
     out_ += "  }\n  numerics {\n";
     append_numerics();
     out_ += "  }\n}\n";
@@ -31,7 +35,8 @@ class KernelPrinter {
   void choose_names() {
     int inputs = 0, outputs = 0, values = 0;
     for (const auto& buffer : kernel_.buffers) {
-      auto canonical = buffer.role == BufferRole::in ? "in" + std::to_string(inputs++) : "out" + std::to_string(outputs++);
+      auto canonical =
+          buffer.role == BufferRole::in ? "in" + std::to_string(inputs++) : "out" + std::to_string(outputs++);
       buffers_.push_back(canonical_ ? canonical : buffer.name);
     }
     for (size_t a = 0; a < kernel_.axes.size(); ++a) {
@@ -76,13 +81,13 @@ class KernelPrinter {
     const auto& value = kernel_.values[v];
     out_ += "    %" + values_[v];
     if (value.output >= 0) {
-      append_index(value.store);
+      append_index(out_, value.store, axes_);
     } else {
-      append_axes('[', value.axes, ']');
+      append_in('[', value.axes, ']');
     }
     out_ += " = ";
     out_ += name(value.op);
-    if (!value.reduced.empty()) append_axes('(', value.reduced, ')');
+    if (!value.reduced.empty()) append_in('(', value.reduced, ')');
     for (size_t i = 0; i < value.operands.size(); ++i) {
       out_ += i > 0 ? ", " : " ";
       append_operand(value, static_cast<int>(i));
@@ -98,14 +103,18 @@ class KernelPrinter {
     switch (operand.kind) {
       case KernelOperand::Kind::value:
         out_ += '%' + values_[operand.id];
-        append_axes('[', kernel_.values[operand.id].axes, ']');
+        append_in('[', kernel_.values[operand.id].axes, ']');
         break;
       case KernelOperand::Kind::load:
         out_ += '%' + buffers_[operand.id];
-        append_index(operand.index);
+        append_index(out_, operand.index, axes_);
         break;
-      case KernelOperand::Kind::literal: append_literal(operand.literal, operand_dtype(kernel_, value, i)); break;
-      case KernelOperand::Kind::iota: out_ += "iota " + axes_[operand.id]; break;
+      case KernelOperand::Kind::literal:
+        append_literal(operand.literal, operand_dtype(kernel_, value, i));
+        break;
+      case KernelOperand::Kind::iota:
+        out_ += "iota " + axes_[operand.id];
+        break;
     }
   }
 
@@ -121,40 +130,10 @@ class KernelPrinter {
     }
   }
 
-  void append_axes(char open, const std::vector<AxisId>& axes, char close) {
+  void append_in(char open, const std::vector<AxisId>& axes, char close) {
     out_ += open;
-    for (size_t i = 0; i < axes.size(); ++i) {
-      if (i > 0) out_ += ',';
-      out_ += axes_[axes[i]];
-    }
+    append_axes(out_, axes, axes_);
     out_ += close;
-  }
-
-  void append_index(const std::vector<Affine>& index) {
-    out_ += '[';
-    for (size_t d = 0; d < index.size(); ++d) {
-      if (d > 0) out_ += ',';
-      append_affine(index[d]);
-    }
-    out_ += ']';
-  }
-
-  // 2*j+k-1
-  void append_affine(const Affine& affine) {
-    bool first = true;
-    for (auto [axis, coefficient] : affine.terms) {
-      if (coefficient >= 0 && !first) out_ += '+';
-      if (coefficient == -1) {
-        out_ += '-';
-      } else if (coefficient != 1) {
-        out_ += std::to_string(coefficient) + '*';
-      }
-      out_ += axes_[axis];
-      first = false;
-    }
-    if (affine.offset == 0 && !first) return;
-    if (affine.offset >= 0 && !first) out_ += '+';
-    out_ += std::to_string(affine.offset);
   }
 
   void append_numerics() {
@@ -162,7 +141,7 @@ class KernelPrinter {
     out_ += "    accumulate " + std::string(name(numerics.accumulate)) + '\n';
     out_ += std::string("    reassociate ") + (numerics.reassociate ? "yes" : "no") + '\n';
     out_ += "    budget ulp=" + format_number(numerics.ulp) + " abs=" + format_number(numerics.abs) +
-        " rel=" + format_number(numerics.rel) + '\n';
+            " rel=" + format_number(numerics.rel) + '\n';
   }
 
   const Kernel& kernel_;
@@ -173,6 +152,8 @@ class KernelPrinter {
 
 }  // namespace
 
-std::string print(const Kernel& kernel, Names names) { return KernelPrinter(kernel, names).run(); }
+std::string print(const Kernel& kernel, Names names) {
+  return KernelPrinter(kernel, names).run();
+}
 
 }  // namespace autoperfect

@@ -18,18 +18,27 @@ constexpr OpRow rows[] = {
 #undef OP
 };
 
-constexpr const OpRow& row(Op op) { return rows[static_cast<size_t>(op)]; }
+constexpr const OpRow& row(Op op) {
+  return rows[static_cast<size_t>(op)];
+}
 
 }  // namespace
 
-std::string_view name(Op op) { return row(op).text; }
-OpClass class_of(Op op) { return row(op).op_class; }
-int arity(Op op) { return row(op).arity; }
+std::string_view name(Op op) {
+  return row(op).text;
+}
+OpClass class_of(Op op) {
+  return row(op).op_class;
+}
+int arity(Op op) {
+  return row(op).arity;
+}
 
 std::optional<Op> parse_op(std::string_view text) {
   static const auto by_name = [] {
     std::unordered_map<std::string_view, Op> map;
-    for (size_t i = 0; i < std::size(rows); ++i) map[rows[i].text] = static_cast<Op>(i);
+    for (size_t i = 0; i < std::size(rows); ++i)
+      map[rows[i].text] = static_cast<Op>(i);
     return map;
   }();
   auto found = by_name.find(text);
@@ -39,21 +48,31 @@ std::optional<Op> parse_op(std::string_view text) {
 
 std::vector<std::string_view> all_op_names() {
   std::vector<std::string_view> names;
-  for (const auto& one : rows) names.push_back(one.text);
+  for (const auto& one : rows)
+    names.push_back(one.text);
   return names;
 }
 
 std::string_view name(OpClass op_class) {
   switch (op_class) {
-    case OpClass::source: return "source";
-    case OpClass::elementwise: return "elementwise";
-    case OpClass::reduction: return "reduction";
-    case OpClass::gemm: return "gemm";
-    case OpClass::view: return "view";
-    case OpClass::indexing: return "indexing";
-    case OpClass::scan: return "scan";
-    case OpClass::composite: return "composite";
-    case OpClass::barrier: return "barrier";
+    case OpClass::source:
+      return "source";
+    case OpClass::elementwise:
+      return "elementwise";
+    case OpClass::reduction:
+      return "reduction";
+    case OpClass::gemm:
+      return "gemm";
+    case OpClass::view:
+      return "view";
+    case OpClass::indexing:
+      return "indexing";
+    case OpClass::scan:
+      return "scan";
+    case OpClass::composite:
+      return "composite";
+    case OpClass::barrier:
+      return "barrier";
   }
   return "unknown";
 }

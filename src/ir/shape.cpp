@@ -6,7 +6,8 @@ namespace autoperfect {
 
 std::optional<int64_t> checked_elements(const Shape& shape) {
   if (shape.size() > max_rank) return std::nullopt;
-  // Sizes are limited together before any of them may be zero: strides of an empty tensor must not overflow either.
+  // Sizes are limited together before any of them may be zero: strides of an empty tensor must not overflow
+  // either.
   int64_t product = 1;
   bool empty = false;
   for (auto size : shape) {

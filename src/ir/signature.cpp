@@ -3,6 +3,8 @@
 
 namespace autoperfect {
 
-std::string signature(const Kernel& kernel) { return hash_hex(print(kernel, Names::canonical)); }
+std::string signature(const Kernel& kernel) {
+  return hash_hex(print(kernel, Names::canonical));
+}
 
 }  // namespace autoperfect

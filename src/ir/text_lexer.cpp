@@ -11,21 +11,35 @@ namespace {
 
 constexpr size_t most_errors = 1000;  // of one text; nobody reads more
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_word_character(char c) { return is_letter(c) || is_digit(c); }
-bool is_punctuation(char c) { return std::string_view("()[]{},:=+-*?.").find(c) != std::string_view::npos; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+bool is_word_character(char c) {
+  return is_letter(c) || is_digit(c);
+}
+bool is_punctuation(char c) {
+  return std::string_view("()[]{},:=+-*?.").find(c) != std::string_view::npos;
+}
 
 std::string describe(const Token& token) {
   switch (token.kind) {
-    case TokenKind::end_of_text: return "the end of the text";
-    case TokenKind::end_of_line: return "the end of the line";
-    case TokenKind::value: return fmt::format("'%{}'", token.text);
-    case TokenKind::symbol: return fmt::format("'@{}'", token.text);
-    case TokenKind::string: return "a string";
+    case TokenKind::end_of_text:
+      return "the end of the text";
+    case TokenKind::end_of_line:
+      return "the end of the line";
+    case TokenKind::value:
+      return fmt::format("'%{}'", token.text);
+    case TokenKind::symbol:
+      return fmt::format("'@{}'", token.text);
+    case TokenKind::string:
+      return "a string";
     case TokenKind::bad:
       return token.text.substr(0, 1) == "\"" ? "a string without an end" : fmt::format("'{}'", token.text);
-    default: return fmt::format("'{}'", token.text.substr(0, 40));
+    default:
+      return fmt::format("'{}'", token.text.substr(0, 40));
   }
 }
 
@@ -69,11 +83,13 @@ bool TextReader::expect_end_of_line() {
 }
 
 void TextReader::skip_blank_lines() {
-  while (at(TokenKind::end_of_line)) advance();
+  while (at(TokenKind::end_of_line))
+    advance();
 }
 
 void TextReader::skip_line() {
-  while (!at(TokenKind::end_of_line) && !at(TokenKind::end_of_text)) advance();
+  while (!at(TokenKind::end_of_line) && !at(TokenKind::end_of_text))
+    advance();
   if (at(TokenKind::end_of_line)) advance();
 }
 
@@ -116,7 +132,8 @@ size_t TextReader::end_of_number(size_t begin) const {
   }
   if (p == text_.size() || !is_digit(text_[p])) return begin;
   auto skip_digits = [&] {
-    while (p < text_.size() && is_digit(text_[p])) ++p;
+    while (p < text_.size() && is_digit(text_[p]))
+      ++p;
   };
   skip_digits();
   if (p + 1 < text_.size() && text_[p] == '.' && is_digit(text_[p + 1])) {
@@ -147,7 +164,8 @@ void TextReader::lex_string(size_t begin) {
 
 void TextReader::skip_space_and_comment() {
   auto is_space = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
-  while (position_ < text_.size() && is_space(text_[position_])) ++position_;
+  while (position_ < text_.size() && is_space(text_[position_]))
+    ++position_;
   bool comment = position_ < text_.size() && text_[position_] == ';';
   if (comment) position_ = std::min(text_.find('\n', position_), text_.size());
 }
@@ -166,7 +184,8 @@ void TextReader::advance() {
   if (c == '"') return lex_string(begin);
   size_t end = begin + 1;
   if (is_letter(c) || c == '%' || c == '@') {
-    while (end < text_.size() && is_word_character(text_[end])) ++end;
+    while (end < text_.size() && is_word_character(text_[end]))
+      ++end;
     if (is_letter(c)) return lex(TokenKind::word, begin, end, begin, end);
     if (end == begin + 1) return lex(TokenKind::bad, begin, end, begin, end);
     return lex(c == '%' ? TokenKind::value : TokenKind::symbol, begin, end, begin + 1, end);
@@ -180,11 +199,21 @@ std::string quote(std::string_view text) {
   std::string out = "\"";
   for (char c : text) {
     switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\t': out += "\\t"; break;
-      case '\r': out += "\\r"; break;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
       default:
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
           out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
@@ -205,11 +234,21 @@ std::optional<std::string> unquote(std::string_view escaped) {
     }
     if (++i == escaped.size()) return std::nullopt;
     switch (escaped[i]) {
-      case '"': out += '"'; break;
-      case '\\': out += '\\'; break;
-      case 'n': out += '\n'; break;
-      case 't': out += '\t'; break;
-      case 'r': out += '\r'; break;
+      case '"':
+        out += '"';
+        break;
+      case '\\':
+        out += '\\';
+        break;
+      case 'n':
+        out += '\n';
+        break;
+      case 't':
+        out += '\t';
+        break;
+      case 'r':
+        out += '\r';
+        break;
       case 'x': {
         auto digits = escaped.substr(i + 1, 2);
         unsigned byte = 0;
@@ -219,7 +258,8 @@ std::optional<std::string> unquote(std::string_view escaped) {
         i += 2;
         break;
       }
-      default: return std::nullopt;
+      default:
+        return std::nullopt;
     }
   }
   return out;

@@ -1,6 +1,6 @@
-// The lexer under all texts of ours (graph, kernel, plan): linear, no recursion, one token of look-ahead. Texts may come
-// from anyone, so nothing here trusts them. The reader collects errors; a parser that reports one calls skip_line()
-// and goes on, so that all errors of a text are found at once.
+// The lexer under all texts of ours (graph, kernel, plan): linear, no recursion, one token of look-ahead.
+// Texts may come from anyone, so nothing here trusts them. The reader collects errors; a parser that reports
+// one calls skip_line() and goes on, so that all errors of a text are found at once.
 #pragma once
 
 #include <cstdint>
@@ -38,14 +38,14 @@ class TextReader {
   const Token& peek() const { return token_; }
   Token next();
   bool at(TokenKind kind) const { return token_.kind == kind; }
-  bool at(std::string_view text) const;    // a word or punctuation of this text
-  bool take(std::string_view text);        // consumes it when it is next
-  bool expect(std::string_view text);      // reports when it is not next
+  bool at(std::string_view text) const;  // a word or punctuation of this text
+  bool take(std::string_view text);      // consumes it when it is next
+  bool expect(std::string_view text);    // reports when it is not next
   std::optional<Token> expect(TokenKind kind, std::string_view what);
 
   bool expect_end_of_line();  // consumes it; a comment may come before it
   void skip_blank_lines();
-  void skip_line();           // to the start of the next line
+  void skip_line();  // to the start of the next line
 
   void report(std::string code, std::string message, const Where& where, std::string hint = "");
   void report_unexpected(std::string_view wanted);  // at the next token

@@ -1,15 +1,16 @@
 // The invariants of GraphIR. verify() reports every violation:
 //
 //  1. Every operand, result, input and output is the id of a value.
-//  2. Every value is either exactly one input or exactly one result of one node, and its `producer` and `result`
-//     say so.
+//  2. Every value is either exactly one input or exactly one result of one node, and its `producer` and
+//     `result` say so.
 //  3. Nodes are in a topological order: operands are inputs or results of earlier nodes.
-//  4. Names of values are unique and made of letters, digits and '_' (or digits alone); the graph's is an identifier.
+//  4. Names of values are unique and made of letters, digits and '_' (or digits alone); the graph's is
+//     an identifier.
 //  5. Shapes are possible: rank at most 32, sizes not negative, a size in bytes that fits.
 //  6. A node has as many operands as its op takes, one result (opaque: any number) and the attributes of
 //     attribute_rules.cpp, with their types.
-//  7. The declared type of a result is the inferred one (infer_types.cpp: dtypes agree, shapes broadcast, axes exist,
-//     are ascending and unique...).
+//  7. The declared type of a result is the inferred one (infer_types.cpp: dtypes agree, shapes
+//     broadcast, axes exist, are ascending and unique...).
 #include <fmt/format.h>
 
 #include <unordered_map>
@@ -30,7 +31,8 @@ class GraphVerifier {
   std::vector<Diagnostic> run() {
     check_values();
     check_inputs();
-    for (size_t n = 0; n < graph_.nodes.size(); ++n) check_node(static_cast<NodeId>(n));
+    for (size_t n = 0; n < graph_.nodes.size(); ++n)
+      check_node(static_cast<NodeId>(n));
     check_definitions();
     for (auto output : graph_.outputs) {
       if (!exists(output)) report("no-such-value", fmt::format("output {} is not a value", output), {});
@@ -56,7 +58,8 @@ class GraphVerifier {
         report("duplicate-name", fmt::format("%{} is defined twice", value.name), value.where);
       }
       if (!checked_elements(value.type.shape)) {
-        auto message = fmt::format("%{} has the impossible shape {}", value.name, to_string(value.type.shape));
+        auto message =
+            fmt::format("%{} has the impossible shape {}", value.name, to_string(value.type.shape));
         report("shape-too-large", message, value.where, "at most 32 axes, and 2^57 elements");
       }
     }
@@ -88,7 +91,8 @@ class GraphVerifier {
       }
       const auto& value = graph_.values[operand];
       if (value.producer >= n) {
-        report("use-before-definition", fmt::format("%{} is used before it is defined", value.name), node.where);
+        report(
+            "use-before-definition", fmt::format("%{} is used before it is defined", value.name), node.where);
       }
       complete &= checked_elements(value.type.shape).has_value();
       types.push_back(value.type);
@@ -115,7 +119,8 @@ class GraphVerifier {
 
   void check_types(const Node& node, const std::vector<TensorType>& operands) {
     if (node.op == Op::opaque) {
-      for (auto& diagnostic : check_attributes(node.op, node.attributes)) add(std::move(diagnostic), node.where);
+      for (auto& diagnostic : check_attributes(node.op, node.attributes))
+        add(std::move(diagnostic), node.where);
       return;
     }
     if (node.results.size() != 1) {
@@ -124,7 +129,8 @@ class GraphVerifier {
     }
     auto inferred = infer_types(node.op, operands, node.attributes);
     if (!inferred) {
-      for (auto diagnostic : inferred.errors()) add(std::move(diagnostic), node.where);
+      for (auto diagnostic : inferred.errors())
+        add(std::move(diagnostic), node.where);
       return;
     }
     if (node.results.empty() || !exists(node.results[0])) return;
@@ -160,6 +166,8 @@ class GraphVerifier {
 
 }  // namespace
 
-std::vector<Diagnostic> verify(const Graph& graph) { return GraphVerifier(graph).run(); }
+std::vector<Diagnostic> verify(const Graph& graph) {
+  return GraphVerifier(graph).run();
+}
 
 }  // namespace autoperfect

@@ -1,26 +1,23 @@
 // The invariants of KernelIR. verify() reports every violation:
 //
-//  1. There are at most 64 axes, of sizes up to 2^57, with unique identifiers as names. The names of buffers
-//  and of values are unique together, but for an output
-//     value, which has the name of its buffer.
-//  2. Buffers are inputs first, then outputs, of possible shapes. A dynamic dimension names a dynamic axis of
-//  its size.
+//  1. There are at most 64 axes, of sizes up to 2^57, with unique identifiers as names. The names of
+//     buffers and of values are unique together, but for an output value, which has the name of its
+//     buffer.
+//  2. Buffers are inputs first, then outputs, of possible shapes. A dynamic dimension names a dynamic
+//     axis of its size.
 //  3. A value is an elementwise op or a reduction, with the operands and attributes its op takes.
 //  4. Its axes exist and ascend; so do its reduced axes, which are disjoint from them. A reduction has
-//  reduced axes
-//     (argmax and argmin exactly one), nothing else has any; max, min, argmax and argmin reduce no axis of
-//     size 0. The product of the sizes of all its axes is possible as that of a shape.
+//     reduced axes (argmax and argmin exactly one), nothing else has any; max, min, argmax and argmin
+//     reduce no axis of size 0. The product of the sizes of all its axes is possible as that of a shape.
 //  5. An operand value is defined earlier. Operands vary over axes and reduced axes only.
-//  6. A load reads an input, with one index per dimension, in bounds for all values of the axes.
+//  6. A load reads an input, with one index per dimension, its terms in order, in bounds for all values
+//     of the axes.
 //  7. A dynamic axis indexes only dimensions that are its size, as itself; such a dimension has no other
-//  index. So the
-//     kernel is right for every size.
-//  8. Dtypes follow the rules of infer_dtype.cpp; a literal is a value of its operand_dtype(). Literals are
-//  operands of
-//     elementwise ops only.
-//  9. Every output is stored exactly once, completely: the dtype is the buffer's, the store map uses every
-//  axis of the
-//     value and is a bijection onto the buffer.
+//     index. So the kernel is right for every size.
+//  8. Dtypes follow the rules of infer_dtype.cpp; a literal is a value of its operand_dtype(). Literals
+//     are operands of elementwise ops only.
+//  9. Every output is stored exactly once, completely: the dtype is the buffer's, the store map uses
+//     every axis of the value and is a bijection onto the buffer.
 // 10. Sums accumulate in a floating dtype, and budgets are finite and not negative.
 #include <fmt/format.h>
 
@@ -28,14 +25,13 @@
 #include <cmath>
 #include <unordered_set>
 
-#include "ir/affine.h"
 #include "ir/identifier.h"
-#include "ir/infer_dtype.h"
-#include "ir/kernel.h"
+#include "ir/kernel_verifier.h"
 #include "ir/shape.h"
 
 namespace autoperfect {
 
+namespace kernel_verifier {
 namespace {
 
 constexpr size_t most_axes = 64;
@@ -44,30 +40,17 @@ bool ascends(const std::vector<AxisId>& axes) {
   return std::is_sorted(axes.begin(), axes.end(), std::less_equal<AxisId>());
 }
 
-bool contains(const std::vector<AxisId>& axes, AxisId axis) {
-  return std::find(axes.begin(), axes.end(), axis) != axes.end();
-}
-
 bool is_argument_reduction(Op op) {
   return op == Op::argmax || op == Op::argmin;
 }
 
-bool is_representable(double literal, Dtype dtype) {
-  if (dtype == Dtype::bool_) return literal == 0 || literal == 1;
-  if (!is_integer(dtype)) return true;
-  if (literal != std::trunc(literal)) return false;  // NaN too
-  double bits = static_cast<double>(8 * size_of(dtype));
-  double limit = std::min(std::exp2(is_signed_integer(dtype) ? bits - 1 : bits), std::exp2(53));
-  double lowest = is_signed_integer(dtype) ? -limit : 0;
-  return literal >= lowest && (literal < limit || (limit == std::exp2(53) && literal == limit));
-}
-
 class KernelVerifier {
  public:
-  explicit KernelVerifier(const Kernel& kernel) : kernel_(kernel), stores_(kernel.buffers.size(), 0) {}
+  explicit KernelVerifier(const Kernel& kernel)
+      : kernel_(kernel), findings_{kernel}, stores_(kernel.buffers.size(), 0) {}
 
   std::vector<Diagnostic> run() {
-    if (!check_axes()) return std::move(found_);
+    if (!check_axes()) return std::move(findings_.found);
     for (size_t b = 0; b < kernel_.buffers.size(); ++b)
       check_buffer(b);
     for (size_t v = 0; v < kernel_.values.size(); ++v)
@@ -75,16 +58,13 @@ class KernelVerifier {
     for (size_t b = 0; b < kernel_.buffers.size(); ++b)
       check_stores(b);
     check_numerics();
-    return std::move(found_);
+    return std::move(findings_.found);
   }
 
  private:
   void report(const char* code, std::string message, Where where = {}, std::string hint = "") {
-    found_.push_back({"ir", code, std::move(message), where, std::move(hint)});
+    findings_.report(code, std::move(message), where, std::move(hint));
   }
-
-  bool axis_exists(AxisId a) const { return a >= 0 && static_cast<size_t>(a) < kernel_.axes.size(); }
-  bool buffer_exists(BufferId b) const { return b >= 0 && static_cast<size_t>(b) < kernel_.buffers.size(); }
 
   // Whether arithmetic on the axes is safe.
   bool check_axes() {
@@ -130,7 +110,7 @@ class KernelVerifier {
     for (size_t d = 0; d < buffer.dynamic_dims.size(); ++d) {
       auto axis = buffer.dynamic_dims[d];
       if (axis == -1) continue;
-      if (!axis_exists(axis) || !kernel_.axes[axis].dynamic ||
+      if (!findings_.axis_exists(axis) || !kernel_.axes[axis].dynamic ||
           kernel_.axes[axis].size != buffer.type.shape[d]) {
         auto message = fmt::format("dimension {} of %{} is not the size of a dynamic axis", d, buffer.name);
         report("dynamic-dimension", message, buffer.where, "mark the axis with '?', as in i=?4096");
@@ -141,6 +121,7 @@ class KernelVerifier {
   void check_value(KernelValueId v) {
     const auto& value = kernel_.values[v];
     if (value.output < 0) check_name(value.name, value.where);
+    if (findings_.buffer_exists(value.output)) ++stores_[value.output];
     auto op_class = class_of(value.op);
     if (op_class != OpClass::elementwise && op_class != OpClass::reduction) {
       auto message = fmt::format("'{}' is no op of a kernel", name(value.op));
@@ -158,9 +139,9 @@ class KernelVerifier {
     if (!check_axes_of(value) || !check_reduced(value)) return;
     bool good = true;
     for (size_t i = 0; i < value.operands.size(); ++i)
-      good &= check_operand(v, static_cast<int>(i));
-    if (good) check_dtypes(value);
-    if (value.output >= 0) check_store(value);
+      good &= check_operand(findings_, v, static_cast<int>(i));
+    if (good) check_dtypes(findings_, value);
+    if (value.output >= 0) check_store(findings_, value);
   }
 
   // In a kernel the axes are written out and the dtype is the value's own, so only `equal` has an attribute.
@@ -174,7 +155,7 @@ class KernelVerifier {
 
   bool check_axes_of(const KernelValue& value) {
     auto exist = [this](const auto& axes) {
-      return std::all_of(axes.begin(), axes.end(), [this](AxisId a) { return axis_exists(a); });
+      return std::all_of(axes.begin(), axes.end(), [this](AxisId a) { return findings_.axis_exists(a); });
     };
     if (!exist(value.axes) || !exist(value.reduced)) {
       report("unknown-axis", fmt::format("%{} names an axis that does not exist", value.name), value.where);
@@ -222,160 +203,6 @@ class KernelVerifier {
     return true;
   }
 
-  bool varies_over(const KernelValue& value, AxisId axis) const {
-    return contains(value.axes, axis) || contains(value.reduced, axis);
-  }
-
-  bool check_operand_axis(const KernelValue& value, AxisId axis) {
-    if (!axis_exists(axis)) {
-      report("unknown-axis", fmt::format("an operand of %{} names no axis", value.name), value.where);
-      return false;
-    }
-    if (varies_over(value, axis)) return true;
-    auto message =
-        fmt::format("%{} does not vary over {}, its operand does", value.name, kernel_.axes[axis].name);
-    report("operand-axes", message, value.where, "operands vary over the value's axes and its reduced axes");
-    return false;
-  }
-
-  // Whether dtype rules can be looked at.
-  bool check_operand(KernelValueId v, int i) {
-    const auto& value = kernel_.values[v];
-    const auto& operand = value.operands[i];
-    switch (operand.kind) {
-      case KernelOperand::Kind::value:
-        if (operand.id < 0 || operand.id >= v) {
-          report(
-              "use-before-definition",
-              fmt::format("%{} uses a value that is not above it", value.name),
-              value.where);
-          return false;
-        }
-        for (auto axis : kernel_.values[operand.id].axes) {
-          if (!check_operand_axis(value, axis)) break;
-        }
-        return true;
-      case KernelOperand::Kind::load:
-        return check_load(value, operand);
-      case KernelOperand::Kind::iota:
-        check_operand_axis(value, operand.id);
-        return true;
-      case KernelOperand::Kind::literal:
-        if (class_of(value.op) == OpClass::reduction) {
-          report("literal-operand", fmt::format("'{}' of a literal", name(value.op)), value.where);
-        }
-        return true;
-    }
-    return false;
-  }
-
-  bool check_load(const KernelValue& value, const KernelOperand& operand) {
-    if (!buffer_exists(operand.id) || kernel_.buffers[operand.id].role != BufferRole::in) {
-      report("not-an-input", fmt::format("%{} loads from what is no input", value.name), value.where);
-      return false;
-    }
-    check_index(value, kernel_.buffers[operand.id], operand.index);
-    return true;
-  }
-
-  // One affine map a dimension, in bounds; dynamic axes only where they are the size. Whether that holds.
-  bool check_index(const KernelValue& value, const Buffer& buffer, const std::vector<Affine>& index) {
-    if (index.size() != buffer.type.shape.size()) {
-      auto message =
-          fmt::format("%{} has {} dimensions, not {}", buffer.name, buffer.type.rank(), index.size());
-      report("rank-mismatch", message, value.where);
-      return false;
-    }
-    for (size_t d = 0; d < index.size(); ++d) {
-      for (const auto& [axis, coefficient] : index[d].terms) {
-        if (!check_operand_axis(value, axis)) return false;
-        if (coefficient != 0) continue;
-        report("bad-index", "an index has a term of coefficient 0", value.where);
-        return false;
-      }
-      if (!check_dynamic_index(value, buffer, index, d) || !check_bounds(value, buffer, index[d], d))
-        return false;
-    }
-    return true;
-  }
-
-  bool check_dynamic_index(
-      const KernelValue& value, const Buffer& buffer, const std::vector<Affine>& index, size_t d) {
-    AxisId size_axis = d < buffer.dynamic_dims.size() ? buffer.dynamic_dims[d] : -1;
-    bool uses_dynamic = size_axis >= 0;
-    for (const auto& term : index[d].terms)
-      uses_dynamic |= kernel_.axes[term.first].dynamic;
-    if (!uses_dynamic || index[d] == Affine{0, {{size_axis, 1}}}) return true;
-    auto message =
-        fmt::format("dimension {} of %{} is not indexed by its dynamic axis alone", d, buffer.name);
-    report("dynamic-index", message, value.where, "a dynamic axis i indexes only dimensions ?i, as i");
-    return false;
-  }
-
-  bool check_bounds(const KernelValue& value, const Buffer& buffer, const Affine& affine, size_t d) {
-    for (auto axes : {&value.axes, &value.reduced}) {
-      for (auto axis : *axes) {
-        if (kernel_.axes[axis].size <= 0) return true;  // nothing is computed
-      }
-    }
-    if (in_bounds(affine, kernel_.axes, buffer.type.shape[d])) return true;
-    auto message = fmt::format("index {} of %{} leaves 0 to {}", d, buffer.name, buffer.type.shape[d] - 1);
-    report("out-of-bounds", message, value.where);
-    return false;
-  }
-
-  void check_dtypes(const KernelValue& value) {
-    std::vector<Dtype> dtypes;
-    for (size_t i = 0; i < value.operands.size(); ++i) {
-      dtypes.push_back(operand_dtype(kernel_, value, static_cast<int>(i)));
-      const auto& operand = value.operands[i];
-      if (operand.kind != KernelOperand::Kind::literal || is_representable(operand.literal, dtypes[i]))
-        continue;
-      auto message = fmt::format("literal {} is not a value of {}", operand.literal, name(dtypes[i]));
-      report("literal-dtype", message, value.where);
-    }
-    if (value.op == Op::cast) return;
-    auto inferred = infer_dtype(value.op, dtypes);
-    if (!inferred) {
-      for (auto diagnostic : inferred.errors()) {
-        diagnostic.where = value.where;
-        found_.push_back(std::move(diagnostic));
-      }
-    } else if (*inferred != value.dtype) {
-      auto message = fmt::format(
-          "%{} is declared {}, but '{}' gives {}",
-          value.name,
-          name(value.dtype),
-          name(value.op),
-          name(*inferred));
-      report("type-mismatch", message, value.where);
-    }
-  }
-
-  void check_store(const KernelValue& value) {
-    if (!buffer_exists(value.output) || kernel_.buffers[value.output].role != BufferRole::out) {
-      report("not-an-output", fmt::format("%{} is stored to what is no output", value.name), value.where);
-      return;
-    }
-    const auto& buffer = kernel_.buffers[value.output];
-    ++stores_[value.output];
-    if (value.name != buffer.name) {
-      report("output-name", fmt::format("%{} is stored to %{}", value.name, buffer.name), value.where);
-    }
-    if (value.dtype != buffer.type.dtype) {
-      auto message =
-          fmt::format("%{} is {}, its buffer {}", value.name, name(value.dtype), name(buffer.type.dtype));
-      report("type-mismatch", message, value.where);
-    }
-    // A store is indexed by the value's own axes, not by those it reduced.
-    KernelValue target = value;
-    target.reduced.clear();
-    if (!checked_elements(buffer.type.shape) || !check_index(target, buffer, value.store)) return;
-    if (covers(value.store, value.axes, kernel_.axes, buffer.type.shape)) return;
-    auto message = fmt::format("the store map of %{} does not reach every element exactly once", value.name);
-    report("incomplete-store", message, value.where, "it is a bijection of the value's axes onto the buffer");
-  }
-
   void check_stores(size_t b) {
     const auto& buffer = kernel_.buffers[b];
     if (buffer.role != BufferRole::out || stores_[b] == 1) return;
@@ -395,15 +222,16 @@ class KernelVerifier {
   }
 
   const Kernel& kernel_;
+  Findings findings_;
   std::vector<int> stores_;  // per buffer
   std::unordered_set<std::string_view> names_;
-  std::vector<Diagnostic> found_;
 };
 
 }  // namespace
+}  // namespace kernel_verifier
 
 std::vector<Diagnostic> verify(const Kernel& kernel) {
-  return KernelVerifier(kernel).run();
+  return kernel_verifier::KernelVerifier(kernel).run();
 }
 
 }  // namespace autoperfect

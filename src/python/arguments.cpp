@@ -8,7 +8,9 @@ namespace autoperfect::python {
 
 namespace {
 
-bool is_heap_type(PyObject* object) { return PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE); }
+bool is_heap_type(PyObject* object) {
+  return PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE);
+}
 
 // A list that holds itself ends in Python's own error.
 struct RecursionGuard {
@@ -18,7 +20,8 @@ struct RecursionGuard {
 
 [[noreturn]] void throw_unsupported(PyObject* object) {
   throw std::invalid_argument(
-      "[compile] Function arguments must be trees of arrays or constants (floats, ints, strings, or None), but received "
+      "[compile] Function arguments must be trees of arrays or constants (floats, ints, strings, or None), "
+      "but received "
       "type " +
       nb::cast<std::string>(nb::type_name(nb::handle(object).type())) + ".");
 }
@@ -32,11 +35,12 @@ PyObject* attributes_of(PyObject* object) {
 
 bool is_plain_instance(PyObject* object) {
   return is_heap_type(object) && attributes_of(object) && !PyType_Check(object) && !PyModule_Check(object) &&
-      !PyFunction_Check(object);
+         !PyFunction_Check(object);
 }
 
 void Arguments::add_positional(PyObject* tuple) {
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) add(PyTuple_GET_ITEM(tuple, i));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i)
+    add(PyTuple_GET_ITEM(tuple, i));
   key.tag('|');
 }
 
@@ -48,7 +52,8 @@ void Arguments::add_array(const mlx::core::array& array) {
   key.tag('a');
   key.number(static_cast<uint8_t>(array.dtype().val()));
   key.number(static_cast<uint8_t>(array.ndim()));
-  for (auto size : array.shape()) key.number(size);
+  for (auto size : array.shape())
+    key.number(size);
   arrays.push_back(array);
 }
 
@@ -69,7 +74,8 @@ void Arguments::add(PyObject* object) {
     add_string(object);
   } else if (type == &PyTuple_Type) {
     key.tag('(');
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) add(PyTuple_GET_ITEM(object, i));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+      add(PyTuple_GET_ITEM(object, i));
     key.tag(')');
   } else if (type == &PyList_Type || type == &PyDict_Type) {
     add_items(object);
@@ -90,15 +96,18 @@ void Arguments::add_integer(PyObject* integer) {
 void Arguments::add_string(PyObject* string) {
   key.tag('s');
   key.tag(static_cast<char>('0' + PyUnicode_KIND(string)));
-  key.bytes(PyUnicode_DATA(string), static_cast<size_t>(PyUnicode_GET_LENGTH(string)) * PyUnicode_KIND(string));
+  key.bytes(
+      PyUnicode_DATA(string), static_cast<size_t>(PyUnicode_GET_LENGTH(string)) * PyUnicode_KIND(string));
 }
 
-// A list, or a dict: its keys may be anything hashable, and are compared like constants where they are constants.
+// A list, or a dict: its keys may be anything hashable, and are compared like constants where they are
+// constants.
 void Arguments::add_items(PyObject* list_or_dict) {
   RecursionGuard guard;
   if (PyList_Check(list_or_dict)) {
     key.tag('[');
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list_or_dict); ++i) add(PyList_GET_ITEM(list_or_dict, i));
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list_or_dict); ++i)
+      add(PyList_GET_ITEM(list_or_dict, i));
     key.tag(']');
     return;
   }
@@ -123,7 +132,8 @@ void Arguments::add_other(PyObject* object) {
   if (PyTuple_Check(object)) {
     key.tag('<');
     add_type(object);
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) add(PyTuple_GET_ITEM(object, i));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+      add(PyTuple_GET_ITEM(object, i));
     return key.tag('>');
   }
   if (PyUnicode_Check(object) || PyLong_Check(object) || PyFloat_Check(object)) {

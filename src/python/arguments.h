@@ -1,8 +1,9 @@
-// The arguments of a call: what tells one specialisation from another, the arrays among them, and the same arguments
-// with placeholders in the place of arrays.
+// The arguments of a call: what tells one specialisation from another, the arrays among them, and the same
+// arguments with placeholders in the place of arrays.
 //
-// Exact lists, tuples and dicts are copied for the traced function, as mx.compile does. Objects of other classes (an
-// nn.Module is a dict) are handed over themselves, with their arrays exchanged for the time of the trace.
+// Exact lists, tuples and dicts are copied for the traced function, as mx.compile does. Objects of other
+// classes (an nn.Module is a dict) are handed over themselves, with their arrays exchanged for the time of
+// the trace.
 #pragma once
 
 #include <memory>
@@ -13,8 +14,8 @@
 
 namespace autoperfect::python {
 
-// One pass over the arguments. Constants are told apart by type and value, floats by their bits. Throws what mx.compile
-// throws for anything that is neither an array, a constant, nor a tree of them.
+// One pass over the arguments. Constants are told apart by type and value, floats by their bits. Throws what
+// mx.compile throws for anything that is neither an array, a constant, nor a tree of them.
 class Arguments {
  public:
   Arguments() = default;
@@ -48,12 +49,13 @@ class Arguments {
 struct Slot {
   nb::object container, key;  // key: null for a list
   Py_ssize_t index = 0;
-  size_t array = 0;  // which of the arrays
+  size_t array = 0;       // which of the arrays
   PyObject* get() const;  // borrowed; null when it is gone
   void set(nb::handle value) const;
 };
 
-// Arguments for the traced function. What was exchanged is put back by restore(), at the latest by the destructor.
+// Arguments for the traced function. What was exchanged is put back by restore(), at the latest by the
+// destructor.
 class TracedArguments {
  public:
   // Reads slots only when `placeholders` is null.

@@ -2,6 +2,7 @@
 
 #include "capture/trace.h"
 #include "mlx/compile_impl.h"
+#include "python/inspect.h"
 #include "support/options.h"
 
 namespace autoperfect::python {
@@ -11,8 +12,8 @@ namespace {
 namespace mx = mlx::core;
 
 constexpr size_t most_entries = 256;
-// Later kinds of arguments are built when they come a second time: arguments that change on every call (a step counter,
-// a growing sequence) would otherwise cost a trace and kernels each time, for nothing.
+// Later kinds of arguments are built when they come a second time: arguments that change on every call (a
+// step counter, a growing sequence) would otherwise cost a trace and kernels each time, for nothing.
 constexpr size_t built_at_once = 4;
 
 // mx.disable_compile() and MLX_DISABLE_COMPILE: then MLX's own compile gives the function back.
@@ -25,7 +26,8 @@ bool compile_is_disabled() {
 }  // namespace
 
 nb::object CompiledFunction::call(PyObject* args, PyObject* kwargs) {
-  if (!plain_reason_.empty() || in_transformation() || compile_is_disabled()) return call_plainly(args, kwargs);
+  if (!plain_reason_.empty() || in_transformation() || compile_is_disabled())
+    return call_plainly(args, kwargs);
   if (mx::default_device() != mx::Device::cpu) return call_mlx_compile(args, kwargs);
   Arguments arguments;
   key_of(arguments, args, kwargs);
@@ -46,7 +48,8 @@ void CompiledFunction::key_of(Arguments& arguments, PyObject* args, PyObject* kw
   Arrays state;
   inputs_.append_arrays(state);
   arguments.key.tag('|');
-  for (const auto& array : state) arguments.add_array(array);
+  for (const auto& array : state)
+    arguments.add_array(array);
 }
 
 nb::object CompiledFunction::call_plainly(PyObject* args, PyObject* kwargs) const {
@@ -56,8 +59,8 @@ nb::object CompiledFunction::call_plainly(PyObject* args, PyObject* kwargs) cons
 nb::object CompiledFunction::call_mlx_compile(PyObject* args, PyObject* kwargs) {
   if (!mlx_compiled_.is_valid()) {
     auto tree = [](const State& state) { return state.present() ? nb::borrow(state.tree()) : nb::none(); };
-    mlx_compiled_ = nb::module_::import_("mlx.core").attr("compile")(
-        function_, tree(inputs_), tree(outputs_), shapeless_);
+    mlx_compiled_ = nb::module_::import_("mlx.core")
+                        .attr("compile")(function_, tree(inputs_), tree(outputs_), shapeless_);
   }
   return checked(PyObject_Call(mlx_compiled_.ptr(), args, kwargs));
 }
@@ -80,7 +83,8 @@ nb::object CompiledFunction::run(
   if (!it->assigned.empty()) {
     TracedArguments actual(args, kwargs, nullptr);
     auto value = results.begin() + static_cast<ptrdiff_t>(it->results + it->state_outputs);
-    for (auto slot : it->assigned) actual.slots().at(slot).set(to_python(*value++));
+    for (auto slot : it->assigned)
+      actual.slots().at(slot).set(to_python(*value++));
   }
   return it->outputs.unflatten(results);
 }
@@ -97,9 +101,9 @@ void CompiledFunction::insert(std::string_view key, std::shared_ptr<Specialisati
   entries_.emplace_front(std::string(key), std::move(specialisation));
   by_key_.emplace(entries_.front().first, entries_.begin());
   if (entries_.size() <= most_entries) return;
-  auto oldest = std::move(entries_.back());
-  by_key_.erase(entries_.back().first);  // the view is of the list's own string: erased before it goes
-  entries_.pop_back();
+  by_key_.erase(entries_.back().first);  // a view of the list's own string: before that goes
+  auto oldest = std::move(entries_.back().second);
+  entries_.pop_back();  // and what it holds after the tables are in order again
 }
 
 bool CompiledFunction::is_worth_building(std::string_view key) {
@@ -129,6 +133,16 @@ std::string CompiledFunction::explain(PyObject* args, PyObject* kwargs) {
   return autoperfect::explain(*specialisation->program);
 }
 
+nb::list CompiledFunction::oracle(PyObject* args, PyObject* kwargs) {
+  Arguments arguments;
+  key_of(arguments, args, kwargs);
+  auto specialisation = find(arguments.key.view());
+  if (!specialisation) specialisation = build(arguments, args, kwargs, false);
+  if (!specialisation || !specialisation->program)
+    throw std::invalid_argument("[oracle] These arguments cannot be compiled.");
+  return oracle_of(*specialisation->program, arguments.arrays);
+}
+
 int CompiledFunction::traverse(visitproc visit, void* arg) const {
   Py_VISIT(function_.ptr());
   Py_VISIT(inputs_.tree());
@@ -136,7 +150,8 @@ int CompiledFunction::traverse(visitproc visit, void* arg) const {
   Py_VISIT(mlx_compiled_.ptr());
   for (const auto& [key, specialisation] : entries_) {
     Py_VISIT(specialisation->outputs.structure());
-    for (const auto& object : specialisation->kept_alive) Py_VISIT(object.ptr());
+    for (const auto& object : specialisation->kept_alive)
+      Py_VISIT(object.ptr());
   }
   return 0;
 }

@@ -1,5 +1,5 @@
-// What ap.compile returns: a callable with the signature and the semantics of mx.compile's. Keeps one program for each
-// kind of arguments, and calls the function as it is whenever that is the right thing to do.
+// What ap.compile returns: a callable with the signature and the semantics of mx.compile's. Keeps one program
+// for each kind of arguments, and calls the function as it is whenever that is the right thing to do.
 #pragma once
 
 #include <list>
@@ -18,10 +18,15 @@ namespace autoperfect::python {
 class CompiledFunction {
  public:
   CompiledFunction(nb::object function, nb::object inputs, nb::object outputs, bool shapeless)
-      : function_(std::move(function)), inputs_(std::move(inputs)), outputs_(std::move(outputs)), shapeless_(shapeless) {}
+      : function_(std::move(function)),
+        inputs_(std::move(inputs)),
+        outputs_(std::move(outputs)),
+        shapeless_(shapeless) {}
 
   nb::object call(PyObject* args, PyObject* kwargs);
   std::string explain(PyObject* args, PyObject* kwargs);
+  // The results in double precision, as the reference executor computes them; compiles nothing that was not.
+  nb::list oracle(PyObject* args, PyObject* kwargs);
   const nb::object& function() const { return function_; }
   // The program of the last call; throws RuntimeError when there is none, with the reason.
   const Program& latest() const;
@@ -43,7 +48,8 @@ class CompiledFunction {
 
   nb::object call_plainly(PyObject* args, PyObject* kwargs) const;
   nb::object call_mlx_compile(PyObject* args, PyObject* kwargs);
-  nb::object run(const std::shared_ptr<Specialisation>& it, const Arrays& arrays, PyObject* args, PyObject* kwargs);
+  nb::object run(
+      const std::shared_ptr<Specialisation>& it, const Arrays& arrays, PyObject* args, PyObject* kwargs);
   void key_of(Arguments& arguments, PyObject* args, PyObject* kwargs) const;
 
   std::shared_ptr<Specialisation> find(std::string_view key);
@@ -51,7 +57,8 @@ class CompiledFunction {
   bool is_worth_building(std::string_view key);
   Arrays trace(Build& build, const Arrays& placeholders);
   // Null: this call has to run as it is.
-  std::shared_ptr<Specialisation> build(const Arguments& arguments, PyObject* args, PyObject* kwargs, bool keep_state);
+  std::shared_ptr<Specialisation> build(
+      const Arguments& arguments, PyObject* args, PyObject* kwargs, bool keep_state);
   bool is_usable(Build& build, const std::shared_ptr<Program>& program);
   void stop_compiling(const std::string& reason);
 

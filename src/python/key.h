@@ -23,7 +23,9 @@ class KeyWriter {
     number(size);
     write(data, size);
   }
-  std::string_view view() const { return large_.empty() ? std::string_view(small_, size_) : std::string_view(large_); }
+  std::string_view view() const {
+    return large_.empty() ? std::string_view(small_, size_) : std::string_view(large_);
+  }
 
  private:
   void write(const void* data, size_t size) {

@@ -1,6 +1,7 @@
 // The extension module autoperfect._core: a thin face over the pipeline.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <stdexcept>
 
@@ -8,6 +9,8 @@
 #include "ir/graph_text.h"
 #include "ir/kernel_text.h"
 #include "python/compiled_function.h"
+#include "python/inspect.h"
+#include "python/replayed.h"
 
 namespace autoperfect::python {
 
@@ -15,8 +18,8 @@ namespace {
 
 using namespace nb::literals;
 
-// tp_call itself, not a bound __call__: nothing stands between Python and the look-up. Exceptions are translated as
-// nanobind does for MLX's own functions.
+// tp_call itself, not a bound __call__: nothing stands between Python and the look-up. Exceptions are
+// translated as nanobind does for MLX's own functions.
 PyObject* call_compiled(PyObject* self, PyObject* args, PyObject* kwargs) {
   try {
     return nb::inst_ptr<CompiledFunction>(self)->call(args, kwargs).release().ptr();
@@ -64,7 +67,8 @@ PyType_Slot slots[] = {
 std::string kernels_text(const Program& program) {
   std::string text;
   for (const auto& outcome : program.outcomes()) {
-    text += outcome.use_mlx ? "; MLX stays: " + outcome.reason + "\n" : "; " + outcome.winner.provenance + "\n";
+    text +=
+        outcome.use_mlx ? "; MLX stays: " + outcome.reason + "\n" : "; " + outcome.winner.provenance + "\n";
     text += print(outcome.kernel) + "\n";
   }
   return text;
@@ -74,23 +78,53 @@ std::string kernels_text(const Program& program) {
 
 NB_MODULE(_core, m) {
   nb::module_::import_("mlx.core");
-  nb::class_<CompiledFunction>(m, "CompiledFunction", nb::type_slots(slots), nb::dynamic_attr(), nb::is_weak_referenceable())
+  nb::class_<CompiledFunction>(
+      m, "CompiledFunction", nb::type_slots(slots), nb::dynamic_attr(), nb::is_weak_referenceable())
       .def(
-          nb::init<nb::object, nb::object, nb::object, bool>(), "function"_a, "inputs"_a = nb::none(),
-          "outputs"_a = nb::none(), "shapeless"_a = false)
+          nb::init<nb::object, nb::object, nb::object, bool>(),
+          "function"_a,
+          "inputs"_a = nb::none(),
+          "outputs"_a = nb::none(),
+          "shapeless"_a = false)
+      .def(
+          "__repr__",
+          [](const CompiledFunction& self) {
+            return "<autoperfect.compile of " + nb::cast<std::string>(nb::repr(self.function())) + ">";
+          })
       .def_prop_ro("__wrapped__", [](const CompiledFunction& self) { return self.function(); })
       .def_prop_ro(
-          "graph", [](const CompiledFunction& self) { return print(self.latest().graph()); },
+          "graph",
+          [](const CompiledFunction& self) { return print(self.latest().graph()); },
           "Text of the graph of the last program that ran.")
       .def_prop_ro(
-          "regions", [](const CompiledFunction& self) { return print(self.latest().graph(), self.latest().plan()); },
+          "regions",
+          [](const CompiledFunction& self) { return print(self.latest().graph(), self.latest().plan()); },
           "The graph and its regions, as text.")
       .def_prop_ro(
-          "kernels", [](const CompiledFunction& self) { return kernels_text(self.latest()); },
+          "kernels",
+          [](const CompiledFunction& self) { return kernels_text(self.latest()); },
           "KernelIR of each region, and what runs it, as text.")
       .def(
-          "_explain",
-          [](CompiledFunction& self, nb::tuple args, nb::dict kwargs) { return self.explain(args.ptr(), kwargs.ptr()); });
+          "outcomes",
+          [](const CompiledFunction& self) { return outcomes_of(self.latest()); },
+          "What became of each region of the last program that ran, as dicts.")
+      .def(
+          "_oracle",
+          [](CompiledFunction& self, nb::tuple args, nb::dict kwargs) {
+            return self.oracle(args.ptr(), kwargs.ptr());
+          })
+      .def("_explain", [](CompiledFunction& self, nb::tuple args, nb::dict kwargs) {
+        return self.explain(args.ptr(), kwargs.ptr());
+      });
+  add_inspection(m);
+  m.def(
+      "_replay",
+      [](nb::callable function, const Arrays& arguments) {
+        auto replayed = replay_captured(std::move(function), arguments);
+        return nb::make_tuple(replayed.graph, replayed.by_primitive, replayed.by_op);
+      },
+      "function"_a,
+      "arguments"_a);
 }
 
 }  // namespace autoperfect::python

@@ -21,7 +21,8 @@ template <class Leaf>
 nb::object map_tree(PyObject* tree, Leaf& leaf) {
   if (PyList_Check(tree)) {
     nb::list items;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tree); ++i) items.append(map_tree(PyList_GET_ITEM(tree, i), leaf));
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tree); ++i)
+      items.append(map_tree(PyList_GET_ITEM(tree, i), leaf));
     return items;
   }
   if (PyTuple_CheckExact(tree)) {
@@ -34,7 +35,8 @@ nb::object map_tree(PyObject* tree, Leaf& leaf) {
   }
   if (PyTuple_Check(tree)) {
     nb::list items;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tree); ++i) items.append(map_tree(PyTuple_GET_ITEM(tree, i), leaf));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tree); ++i)
+      items.append(map_tree(PyTuple_GET_ITEM(tree, i), leaf));
     return make_tuple_like(tree, items);
   }
   if (PyDict_Check(tree)) {

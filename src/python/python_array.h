@@ -1,5 +1,5 @@
-// mlx.core.array objects, as fast as they can be told apart and unwrapped. The type is mlx.core's own: both modules share
-// one nanobind domain.
+// mlx.core.array objects, as fast as they can be told apart and unwrapped. The type is mlx.core's own: both
+// modules share one nanobind domain.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -23,12 +23,18 @@ inline bool is_array(PyObject* object) {
   return Py_TYPE(object) == array_type() || PyType_IsSubtype(Py_TYPE(object), array_type());
 }
 
-inline mlx::core::array& array_of(PyObject* object) { return *nb::inst_ptr<mlx::core::array>(object); }
+inline mlx::core::array& array_of(PyObject* object) {
+  return *nb::inst_ptr<mlx::core::array>(object);
+}
 
-inline nb::object to_python(mlx::core::array array) { return nb::cast(std::move(array)); }
+inline nb::object to_python(mlx::core::array array) {
+  return nb::cast(std::move(array));
+}
 
 // What a failed call into Python is in C++.
-[[noreturn]] inline void throw_python_error() { throw nb::python_error(); }
+[[noreturn]] inline void throw_python_error() {
+  throw nb::python_error();
+}
 inline nb::object checked(PyObject* owned) {
   if (!owned) throw_python_error();
   return nb::steal(owned);

@@ -10,7 +10,9 @@ namespace {
 
 constexpr size_t most_items = 200000;  // of a program with a huge heap behind it; the rest goes unwatched
 
-bool is_type_named(PyObject* object, const char* name) { return std::string_view(Py_TYPE(object)->tp_name) == name; }
+bool is_type_named(PyObject* object, const char* name) {
+  return std::string_view(Py_TYPE(object)->tp_name) == name;
+}
 
 nb::object copy_of(PyObject* container) {
   if (PyList_Check(container)) return checked(PyList_GetSlice(container, 0, PyList_GET_SIZE(container)));
@@ -51,7 +53,9 @@ void Snapshot::add(PyObject* object, const std::string& name) {
   pending_.clear();
 }
 
-void Snapshot::add_callable(PyObject* callable) { add(callable, "self"); }
+void Snapshot::add_callable(PyObject* callable) {
+  add(callable, "self");
+}
 
 void Snapshot::visit(PyObject* object, const std::string& name) {
   if (PyUnicode_Check(object) || PyLong_Check(object) || PyFloat_Check(object) || object == Py_None ||
@@ -89,7 +93,8 @@ void Snapshot::visit_container(PyObject* object, const std::string& name) {
     }
   } else if (PyDict_Check(object)) {
     PyObject *key = nullptr, *value = nullptr;
-    for (Py_ssize_t at = 0; PyDict_Next(object, &at, &key, &value);) pending_.emplace_back(nb::borrow(value), name);
+    for (Py_ssize_t at = 0; PyDict_Next(object, &at, &key, &value);)
+      pending_.emplace_back(nb::borrow(value), name);
   }
 }
 
@@ -98,10 +103,13 @@ void Snapshot::visit_instance(PyObject* object, const std::string& name) {
     for (auto* attribute : {"func", "args", "keywords"}) {
       pending_.emplace_back(nb::handle(object).attr(attribute), name);
     }
-  } else if (is_type_named(object, "mlx.core._gc_func") || is_type_named(object, "autoperfect._core.CompiledFunction")) {
+  } else if (
+      is_type_named(object, "mlx.core._gc_func") ||
+      is_type_named(object, "autoperfect._core.CompiledFunction")) {
     // mx.compile, mx.grad... of a function: what it refers to includes that function.
     auto referents = nb::module_::import_("gc").attr("get_referents")(nb::handle(object));
-    for (auto referent : referents) pending_.emplace_back(nb::borrow(referent), name);
+    for (auto referent : referents)
+      pending_.emplace_back(nb::borrow(referent), name);
   } else if (is_plain_instance(object)) {
     auto* attributes = attributes_of(object);
     if (seen_.insert(attributes).second) visit_container(attributes, name);
@@ -132,7 +140,8 @@ void Snapshot::add_globals(PyObject* globals, PyObject* code) {
     auto* value = PyDict_GetItemWithError(globals, name.ptr());
     if (!value || PyModule_Check(value) || PyType_Check(value) || PyCFunction_Check(value)) continue;
     auto text = nb::cast<std::string>(name);
-    items_.push_back({Kind::global, text, nb::borrow(globals), nb::borrow(value), nb::borrow(name), std::nullopt});
+    items_.push_back(
+        {Kind::global, text, nb::borrow(globals), nb::borrow(value), nb::borrow(name), std::nullopt});
     pending_.emplace_back(nb::borrow(value), text);
   }
   for (auto constant : nb::handle(code).attr("co_consts")) {
@@ -151,10 +160,14 @@ bool Snapshot::changed(const Item& item) const {
   auto* now = item.object.ptr();
   auto* then = item.contents.ptr();
   switch (item.kind) {
-    case Kind::array: return array_of(now).id() != item.array->id();
-    case Kind::cell: return nb::steal(PyCell_Get(now)).ptr() != then;
-    case Kind::global: return PyDict_GetItemWithError(now, item.key.ptr()) != then;
-    case Kind::set: return PyObject_RichCompareBool(now, then, Py_NE) != 0;
+    case Kind::array:
+      return array_of(now).id() != item.array->id();
+    case Kind::cell:
+      return nb::steal(PyCell_Get(now)).ptr() != then;
+    case Kind::global:
+      return PyDict_GetItemWithError(now, item.key.ptr()) != then;
+    case Kind::set:
+      return PyObject_RichCompareBool(now, then, Py_NE) != 0;
     case Kind::list:
       if (PyList_GET_SIZE(now) != PyList_GET_SIZE(then)) return true;
       for (Py_ssize_t i = 0; i < PyList_GET_SIZE(now); ++i) {
@@ -178,9 +191,12 @@ bool Snapshot::holds_new_tracer(const Item& item, const std::unordered_set<PyObj
   auto* now = item.object.ptr();
   auto* then = item.contents.ptr();
   switch (item.kind) {
-    case Kind::array: return array_of(now).is_tracer();
-    case Kind::cell: return contains_tracer(nb::steal(PyCell_Get(now)).ptr(), ignored);
-    case Kind::global: return contains_tracer(PyDict_GetItemWithError(now, item.key.ptr()), ignored);
+    case Kind::array:
+      return array_of(now).is_tracer();
+    case Kind::cell:
+      return contains_tracer(nb::steal(PyCell_Get(now)).ptr(), ignored);
+    case Kind::global:
+      return contains_tracer(PyDict_GetItemWithError(now, item.key.ptr()), ignored);
     case Kind::dict: {
       PyObject *key = nullptr, *value = nullptr;
       for (Py_ssize_t at = 0; PyDict_Next(now, &at, &key, &value);) {
@@ -190,7 +206,8 @@ bool Snapshot::holds_new_tracer(const Item& item, const std::unordered_set<PyObj
     }
     case Kind::list: {
       std::unordered_set<PyObject*> old = ignored;
-      for (Py_ssize_t i = 0; i < PyList_GET_SIZE(then); ++i) old.insert(PyList_GET_ITEM(then, i));
+      for (Py_ssize_t i = 0; i < PyList_GET_SIZE(then); ++i)
+        old.insert(PyList_GET_ITEM(then, i));
       for (Py_ssize_t i = 0; i < PyList_GET_SIZE(now); ++i) {
         if (contains_tracer(PyList_GET_ITEM(now, i), old)) return true;
       }
@@ -206,7 +223,8 @@ bool Snapshot::holds_new_tracer(const Item& item, const std::unordered_set<PyObj
 
 std::optional<std::string> Snapshot::find_leak(const std::vector<nb::object>& expected) const {
   std::unordered_set<PyObject*> ignored;
-  for (const auto& container : expected) ignored.insert(container.ptr());
+  for (const auto& container : expected)
+    ignored.insert(container.ptr());
   for (const auto& item : items_) {
     if (ignored.count(item.object.ptr())) continue;
     if (changed(item) && holds_new_tracer(item, ignored)) return item.name;
@@ -233,10 +251,18 @@ void Snapshot::restore(const Item& item) const {
   auto* object = item.object.ptr();
   auto* then = item.contents.ptr();
   switch (item.kind) {
-    case Kind::array: array_of(object).overwrite_descriptor(*item.array); break;
-    case Kind::cell: check(PyCell_Set(object, then)); break;
-    case Kind::global: check(PyDict_SetItem(object, item.key.ptr(), then)); break;
-    case Kind::list: check(PyList_SetSlice(object, 0, PyList_GET_SIZE(object), then)); break;
+    case Kind::array:
+      array_of(object).overwrite_descriptor(*item.array);
+      break;
+    case Kind::cell:
+      check(PyCell_Set(object, then));
+      break;
+    case Kind::global:
+      check(PyDict_SetItem(object, item.key.ptr(), then));
+      break;
+    case Kind::list:
+      check(PyList_SetSlice(object, 0, PyList_GET_SIZE(object), then));
+      break;
     case Kind::dict:
       PyDict_Clear(object);
       check(PyDict_Update(object, then));

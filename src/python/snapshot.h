@@ -1,6 +1,6 @@
-// What a function can change besides its results: the variables of its closure, its globals, the object it is bound to,
-// and the lists, dicts, sets, arrays and objects reachable from them. Taken before a trace and compared after it, so that
-// a function with side effects can be told apart, put back, and run as plain MLX.
+// What a function can change besides its results: the variables of its closure, its globals, the object it is
+// bound to, and the lists, dicts, sets, arrays and objects reachable from them. Taken before a trace and
+// compared after it, so that a function with side effects can be told apart, put back, and run as plain MLX.
 #pragma once
 
 #include <optional>
@@ -19,8 +19,8 @@ class Snapshot {
   // A container or object, and what is in it.
   void add(PyObject* object, const std::string& name);
 
-  // The variable into which the trace has put an array that exists in the trace only; `expected` containers do not count.
-  // To be asked inside the trace: only there can such arrays be told.
+  // The variable into which the trace has put an array that exists in the trace only; `expected` containers
+  // do not count. To be asked inside the trace: only there can such arrays be told.
   std::optional<std::string> find_leak(const std::vector<nb::object>& expected) const;
 
   void restore() const;
@@ -53,7 +53,8 @@ class Snapshot {
   std::vector<std::pair<nb::object, std::string>> pending_;
 };
 
-// An array that exists only in the running trace, in an object or in what it holds besides the `ignored` objects.
+// An array that exists only in the running trace, in an object or in what it holds besides the `ignored`
+// objects.
 bool contains_tracer(PyObject* object, const std::unordered_set<PyObject*>& ignored = {}, int depth = 6);
 
 }  // namespace autoperfect::python

@@ -7,7 +7,8 @@ namespace autoperfect::python {
 namespace {
 
 PyObject* random_state_type() {
-  static PyObject* type = nb::module_::import_("mlx.core").attr("random").attr("state").type().inc_ref().ptr();
+  static PyObject* type =
+      nb::module_::import_("mlx.core").attr("random").attr("state").type().inc_ref().ptr();
   return type;
 }
 
@@ -20,12 +21,15 @@ void visit(PyObject* tree, Visit& leaf) {
   if (is_array(tree)) {
     leaf(tree);
   } else if (PyList_Check(tree)) {
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tree); ++i) visit(PyList_GET_ITEM(tree, i), leaf);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tree); ++i)
+      visit(PyList_GET_ITEM(tree, i), leaf);
   } else if (PyTuple_Check(tree)) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tree); ++i) visit(PyTuple_GET_ITEM(tree, i), leaf);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tree); ++i)
+      visit(PyTuple_GET_ITEM(tree, i), leaf);
   } else if (PyDict_Check(tree)) {
     PyObject *key = nullptr, *value = nullptr;
-    for (Py_ssize_t at = 0; PyDict_Next(tree, &at, &key, &value);) visit(value, leaf);
+    for (Py_ssize_t at = 0; PyDict_Next(tree, &at, &key, &value);)
+      visit(value, leaf);
   } else if (is_random_state(tree)) {
     visit(random_state_list().ptr(), leaf);
   }
@@ -48,7 +52,8 @@ nb::object update(PyObject* tree, Update& leaf) {
     }
   } else if (PyTuple_Check(tree)) {
     nb::list items;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tree); ++i) items.append(update(PyTuple_GET_ITEM(tree, i), leaf));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tree); ++i)
+      items.append(update(PyTuple_GET_ITEM(tree, i), leaf));
     if (PyTuple_CheckExact(tree)) return nb::tuple(items);
     auto type = nb::borrow(nb::handle(tree).type());
     return nb::hasattr(type, "_fields") ? type(*items) : type(items);
@@ -65,7 +70,8 @@ nb::object random_state_list() {
   auto state = nb::module_::import_("mlx.core").attr("random").attr("state");
   auto reduced = nb::iter(state).attr("__reduce__")();
   nb::object list = reduced[1][0];
-  if (!PyList_Check(list.ptr())) throw std::runtime_error("[compile] mx.random.state is not what it was in MLX 0.32");
+  if (!PyList_Check(list.ptr()))
+    throw std::runtime_error("[compile] mx.random.state is not what it was in MLX 0.32");
   return list;
 }
 
@@ -90,7 +96,8 @@ void State::fill(const mlx::core::array* values, size_t count) const {
 
 void State::replace(const Arrays& from, const Arrays& to) const {
   std::unordered_map<uintptr_t, const mlx::core::array*> map;
-  for (size_t i = 0; i < from.size(); ++i) map.emplace(from[i].id(), &to[i]);
+  for (size_t i = 0; i < from.size(); ++i)
+    map.emplace(from[i].id(), &to[i]);
   auto leaf = [&](PyObject* array) {
     auto found = map.find(array_of(array).id());
     return found == map.end() ? nb::borrow(array) : to_python(*found->second);
@@ -106,13 +113,16 @@ std::vector<nb::object> State::containers() const {
     auto* tree = pending[i];
     if (PyList_Check(tree)) {
       found.push_back(nb::borrow(tree));
-      for (Py_ssize_t j = 0; j < PyList_GET_SIZE(tree); ++j) pending.push_back(PyList_GET_ITEM(tree, j));
+      for (Py_ssize_t j = 0; j < PyList_GET_SIZE(tree); ++j)
+        pending.push_back(PyList_GET_ITEM(tree, j));
     } else if (PyTuple_Check(tree)) {
-      for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(tree); ++j) pending.push_back(PyTuple_GET_ITEM(tree, j));
+      for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(tree); ++j)
+        pending.push_back(PyTuple_GET_ITEM(tree, j));
     } else if (PyDict_Check(tree)) {
       found.push_back(nb::borrow(tree));
       PyObject *key = nullptr, *value = nullptr;
-      for (Py_ssize_t at = 0; PyDict_Next(tree, &at, &key, &value);) pending.push_back(value);
+      for (Py_ssize_t at = 0; PyDict_Next(tree, &at, &key, &value);)
+        pending.push_back(value);
     } else if (is_random_state(tree)) {
       found.push_back(random_state_list());
     }

@@ -23,7 +23,8 @@ TracedArguments::TracedArguments(PyObject* args, PyObject* kwargs, const Arrays*
     : placeholders_(placeholders) {
   try {
     nb::list items;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) items.append(convert(PyTuple_GET_ITEM(args, i)));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i)
+      items.append(convert(PyTuple_GET_ITEM(args, i)));
     positional = nb::tuple(items);
     if (kwargs && PyDict_GET_SIZE(kwargs) > 0) keywords = copy_dict(kwargs);
   } catch (...) {
@@ -32,7 +33,9 @@ TracedArguments::TracedArguments(PyObject* args, PyObject* kwargs, const Arrays*
   }
 }
 
-TracedArguments::~TracedArguments() { restore(); }
+TracedArguments::~TracedArguments() {
+  restore();
+}
 
 void TracedArguments::restore() {
   for (auto undo = undo_.rbegin(); undo != undo_.rend(); ++undo) {
@@ -60,8 +63,9 @@ nb::object TracedArguments::convert(PyObject* object) {
     return nb::borrow(object);
   }
   if (exact) return is_list ? copy_list(object) : copy_dict(object);
-  if (is_list || is_dict || (inside_objects_ > 0 && is_plain_instance(object) && !PyAnySet_Check(object) &&
-                             !PyUnicode_Check(object) && !PyLong_Check(object) && !PyFloat_Check(object))) {
+  if (is_list || is_dict ||
+      (inside_objects_ > 0 && is_plain_instance(object) && !PyAnySet_Check(object) &&
+       !PyUnicode_Check(object) && !PyLong_Check(object) && !PyFloat_Check(object))) {
     return convert_object(object);
   }
   return nb::borrow(object);
@@ -74,7 +78,8 @@ nb::object TracedArguments::convert_array(PyObject* object) {
 
 nb::object TracedArguments::copy_list(PyObject* list) {
   nb::list copy;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) copy.append(convert(PyList_GET_ITEM(list, i)));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i)
+    copy.append(convert(PyList_GET_ITEM(list, i)));
   return copy;
 }
 
@@ -124,7 +129,9 @@ void TracedArguments::exchange_items(PyObject* container) {
   }
   PyObject *key = nullptr, *value = nullptr;
   for (Py_ssize_t at = 0; PyDict_Next(container, &at, &key, &value);) {
-    exchange({nb::borrow(container), nb::borrow(key), 0, 0}, value);  // existing keys only: the iteration stays valid
+    exchange(
+        {nb::borrow(container), nb::borrow(key), 0, 0},
+        value);  // existing keys only: the iteration stays valid
   }
 }
 

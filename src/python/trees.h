@@ -8,8 +8,8 @@
 
 namespace autoperfect::python {
 
-// What a function returned: its arrays, and everything else. Lists, tuples and dicts are rebuilt on each call, leaves
-// that are not arrays are the same object each time.
+// What a function returned: its arrays, and everything else. Lists, tuples and dicts are rebuilt on each
+// call, leaves that are not arrays are the same object each time.
 class OutputTree {
  public:
   static OutputTree flatten(PyObject* tree, Arrays& arrays);
@@ -22,8 +22,8 @@ class OutputTree {
   nb::object structure_;  // with a placeholder object for each array
 };
 
-// The state a compiled function reads (`inputs=`) or updates (`outputs=`): arrays in the user's own containers, and
-// mx.random.state, which stands for the calling thread's key.
+// The state a compiled function reads (`inputs=`) or updates (`outputs=`): arrays in the user's own
+// containers, and mx.random.state, which stands for the calling thread's key.
 class State {
  public:
   State() = default;

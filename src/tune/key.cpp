@@ -24,7 +24,7 @@ std::string cache_key(const Kernel& kernel, const Target& target) {
   key += "\ntarget " + target.name + " threads=" + std::to_string(target.threads);
   key += "\nfeatures " + cpu_features();
   auto& compiler = system_compiler();
-  key += "\ncompiler " + (compiler ? compiler->version + " " + compiler->flags : std::string("none"));
+  key += "\ncompiler " + (compiler ? compiler->identity + " " + compiler->flags : std::string("none"));
   for (auto& axis : kernel.axes)
     if (axis.dynamic)
       key += "\nsize " + std::to_string(std::bit_width(static_cast<uint64_t>(axis.size)) / 2);

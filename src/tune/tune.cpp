@@ -1,6 +1,8 @@
 #include "tune/tune.h"
 
 #include <algorithm>
+#include <chrono>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -33,6 +35,14 @@ struct Compiled {
   Verdict verdict;
 };
 
+// One log line a stage.
+void timed(const char* stage, const std::function<void()>& work) {
+  auto start = std::chrono::steady_clock::now();
+  work();
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (seconds > 1e-3) log_info(std::string(stage) + ": " + std::to_string(seconds) + " s");
+}
+
 // One region on its way through the stages.
 struct Life {
   const TuneTask* task = nullptr;
@@ -52,10 +62,12 @@ class Tuner {
   std::vector<Decision> run(const std::vector<TuneTask>& tasks) {
     lives_.reserve(tasks.size());
     for (auto& task : tasks) lives_.push_back(begin(task));
-    compile_all();
-    gate_all();
-    for (auto& life : lives_)
-      if (!life.settled) measure(life);
+    timed("compile", [&] { compile_all(); });
+    timed("gate", [&] { gate_all(); });
+    timed("bench", [&] {
+      for (auto& life : lives_)
+        if (!life.settled) measure(life);
+    });
     std::vector<Decision> decisions;
     for (auto& life : lives_) decisions.push_back(life.same_as ? life.same_as->decision : life.decision);
     return decisions;

@@ -14,12 +14,13 @@ namespace autoperfect {
 
 struct Compiler {
   std::string path;     // "/usr/bin/g++"
-  std::string version;  // first line of --version; part of the cache key
+  std::string identity;  // real path, size and time of change; part of the cache key
   std::string flags;    // what is passed besides files; part of the cache key
 };
 // The system compiler: $CXX when it is set, else g++, c++, clang++ on PATH. Found once. An error when there
 // is none.
 const Result<Compiler>& system_compiler();
+std::string version_of(const Compiler& compiler);  // first line of --version; runs it; empty when that fails
 
 const std::string& prelude_source();  // the text put in front of every kernel
 std::string cpu_features();           // e.g. "avx512f avx512bw avx512vl avx2 fma f16c": part of the cache key

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <sstream>
 
 #include "compile/cpu/compile.h"
@@ -36,8 +37,15 @@ std::string find_program(const std::string& name) {
   return "";
 }
 
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
+// Which program it is without running it: a warm start must not start a compiler. Links are followed, so that an
+// upgrade behind /usr/bin/g++ is seen.
+std::string identity_of(const std::string& path) {
+  char* resolved = realpath(path.c_str(), nullptr);
+  std::string real = resolved ? resolved : path;
+  std::free(resolved);
+  struct stat status = {};
+  if (stat(real.c_str(), &status) != 0) return real;
+  return real + " " + std::to_string(status.st_size) + " " + std::to_string(status.st_mtime);
 }
 
 Result<Compiler> find_compiler() {
@@ -46,13 +54,7 @@ Result<Compiler> find_compiler() {
        {std::string(chosen ? chosen : ""), std::string("g++"), std::string("c++"), std::string("clang++")}) {
     std::string path = find_program(name);
     if (path.empty()) continue;
-    ProcessOptions options;
-    options.seconds = 10;
-    options.environment = {"LC_ALL=C", "PATH=/usr/local/bin:/usr/bin:/bin"};
-    auto run = run_process({path, "--version"}, options);
-    if (run && run->exit_code == 0 && !run->output.empty()) {
-      return Compiler{path, first_line(run->output), flags};
-    }
+    return Compiler{path, identity_of(path), flags};
   }
   return Diagnostic{
       "compile",
@@ -63,6 +65,15 @@ Result<Compiler> find_compiler() {
 }
 
 }  // namespace
+
+std::string version_of(const Compiler& compiler) {
+  ProcessOptions options;
+  options.seconds = 10;
+  options.environment = {"LC_ALL=C", "PATH=/usr/local/bin:/usr/bin:/bin"};
+  auto run = run_process({compiler.path, "--version"}, options);
+  if (!run || run->exit_code != 0) return "";
+  return run->output.substr(0, run->output.find('\n'));
+}
 
 const Result<Compiler>& system_compiler() {
   static const Result<Compiler>* found = new Result<Compiler>(find_compiler());

@@ -13,6 +13,7 @@ using schedule::Choice;
 using schedule::Keep;
 
 constexpr int64_t most_scratch = int64_t{1} << 20;
+constexpr size_t most_unrolled_ops = 96;  // beyond that registers spill and the compiler takes seconds
 constexpr int64_t streaming_bytes = int64_t{1} << 20;  // smaller outputs are read again from cache
 
 int64_t output_bytes(const Kernel& kernel) {
@@ -28,16 +29,20 @@ std::vector<Choice> choices(const Kernel& kernel, const schedule::Nest& nest) {
   bool sweeps = find_passes(kernel, nest, Keep::nothing).count > 1;
   bool costly = !find_passes(kernel, nest, Keep::costly).kept.empty();
   std::vector<Choice> found;
+  auto add = [&](int unroll, bool stream, bool prefetch, Keep keep) {
+    while (unroll > 1 && unroll * kernel.values.size() > most_unrolled_ops) unroll /= 2;
+    found.push_back({unroll, stream, prefetch, keep});
+  };
   if (!sweeps) {
-    for (int unroll : {2, 4}) found.push_back({unroll, large, false, Keep::nothing});
-    if (large) found.push_back({2, false, false, Keep::nothing});
+    for (int unroll : {2, 4}) add(unroll, large, false, Keep::nothing);
+    if (large) add(2, false, false, Keep::nothing);
     return found;
   }
   Keep keep = costly ? Keep::costly : Keep::nothing;
-  found.push_back({4, large, true, keep});
-  found.push_back({4, large, false, keep});
-  if (large) found.push_back({4, false, true, keep});
-  found.push_back({2, large, true, costly ? Keep::nothing : Keep::everything});
+  add(4, large, true, keep);
+  add(4, large, false, keep);
+  if (large) add(4, false, true, keep);
+  add(2, large, true, costly ? Keep::nothing : Keep::everything);
   return found;
 }
 

@@ -1,0 +1,32 @@
+// The parts of verify(Kernel): what was found so far, and the checks of a value's operands and store.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "ir/kernel.h"
+
+namespace autoperfect::kernel_verifier {
+
+struct Findings {
+  const Kernel& kernel;
+  std::vector<Diagnostic> found = {};
+
+  void report(const char* code, std::string message, Where where = {}, std::string hint = "") {
+    found.push_back({"ir", code, std::move(message), where, std::move(hint)});
+  }
+  bool axis_exists(AxisId a) const { return a >= 0 && static_cast<size_t>(a) < kernel.axes.size(); }
+  bool buffer_exists(BufferId b) const { return b >= 0 && static_cast<size_t>(b) < kernel.buffers.size(); }
+};
+
+inline bool contains(const std::vector<AxisId>& axes, AxisId axis) {
+  return std::find(axes.begin(), axes.end(), axis) != axes.end();
+}
+
+// The axes of the value itself were found right before.
+bool check_operand(Findings& findings, KernelValueId v, int i);  // whether dtype rules can be looked at
+void check_dtypes(Findings& findings, const KernelValue& value);
+void check_store(Findings& findings, const KernelValue& value);
+
+}  // namespace autoperfect::kernel_verifier
