@@ -13,7 +13,7 @@ def summary(results):
 
 
 if __name__ == "__main__":
-    chosen = harness.options(__doc__, sizes=["512x2048"], iterations=5)
+    chosen = harness.options(__doc__, sizes=["128x1024"], iterations=5)
     results = harness.run("Fused against eager", WORKLOADS.values(), chosen)
     summary(results)
     harness.finish(results)

@@ -6,5 +6,5 @@ from workloads import WORKLOADS
 NAMES = ["softmax", "log_softmax", "masked_softmax", "capped_softmax"]
 
 if __name__ == "__main__":
-    chosen = harness.options(__doc__, sizes=["32x64", "1024x4096"], dtypes=["f32"])
+    chosen = harness.options(__doc__, sizes=["32x64", "512x4096"], dtypes=["f32"])
     harness.finish(harness.run("Softmax", [WORKLOADS[name] for name in NAMES], chosen))

@@ -1,37 +1,29 @@
 """Counts how often the system compiler really runs, from the outside: $CXX names a wrapper that notes each run."""
 
-import contextlib
 import os
 import pathlib
 import shlex
 import shutil
-import tempfile
 
 
 def write_wrapper(folder):
-    """A compiler that appends a line to folder/runs for every compilation (not for --version), then compiles."""
-    compiler = os.environ.get("CXX", "")
-    real = shutil.which(compiler) if compiler else None
-    real = real or next(filter(None, map(shutil.which, ("g++", "c++", "clang++"))), None)
-    if real is None:
+    """folder/compiler notes every compilation (not --version) in folder/runs, then compiles. Written once: path, size and
+    time of a compiler are part of the key of the cache."""
+    wrapper, log = folder / "compiler", folder / "runs"
+    if not wrapper.exists():
+        log.touch()
+        note = f'[ "$1" = --version ] || echo run >> {shlex.quote(str(log))}'
+        wrapper.write_text(f'#!/bin/sh\n{note}\nexec {shlex.quote(system_compiler())} "$@"\n')
+        wrapper.chmod(0o755)
+    return wrapper
+
+
+def system_compiler():
+    found = next(filter(None, map(shutil.which, (os.environ.get("CXX", ""), "g++", "c++", "clang++"))), None)
+    if found is None:
         raise SystemExit("no C++ compiler found: install g++ or clang++")
-    log = folder / "runs"
-    log.touch()
-    wrapper = folder / "compiler"
-    note = f'[ "$1" = --version ] || echo run >> {shlex.quote(str(log))}'
-    wrapper.write_text(f'#!/bin/sh\n{note}\nexec {shlex.quote(real)} "$@"\n')
-    wrapper.chmod(0o755)
-    return wrapper, log
+    return found
 
 
-def count(log):
-    return len(log.read_text().splitlines())
-
-
-@contextlib.contextmanager
-def counted():
-    """For this process; enter before Auto-Perfect first compiles. Yields a function that gives the count so far."""
-    with tempfile.TemporaryDirectory(prefix="autoperfect-") as folder:
-        wrapper, log = write_wrapper(pathlib.Path(folder))
-        os.environ["CXX"] = str(wrapper)
-        yield lambda: count(log)
+def count(wrapper):
+    return len((pathlib.Path(wrapper).parent / "runs").read_text().splitlines())

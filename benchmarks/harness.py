@@ -4,7 +4,6 @@ A case whose result is wrong has no time, and the script exits with status 1.
 """
 
 import argparse
-import dataclasses
 import pathlib
 import sys
 
@@ -12,6 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 import accuracy  # noqa: E402
+import correctness  # noqa: E402
 import machine  # noqa: E402
 import mlx.core as mx  # noqa: E402
 import product  # noqa: E402
@@ -19,7 +19,6 @@ import report  # noqa: E402
 import timing  # noqa: E402
 
 DTYPES = {"f32": mx.float32, "f16": mx.float16, "bf16": mx.bfloat16}
-ORACLE_ELEMENTS = 1 << 20  # the double reference is plain and slow: larger inputs are judged against it at this size
 
 
 def parse_size(text):
@@ -39,27 +38,6 @@ def options(description, sizes=("1024x4096",), dtypes=("f32",), iterations=7, ar
     chosen = parser.parse_args(arguments)
     mx.set_default_device(mx.gpu if chosen.device == "gpu" else mx.cpu)
     return chosen
-
-
-def check(workload, size, dtype, fast):
-    """At the measured size against eager MLX; against the oracle there too, or at fewer rows of the same width."""
-    arguments = workload.make_args(size, dtype)
-    results, eager = fast(*arguments), workload.function(*arguments)
-    if size[0] * size[1] <= ORACLE_ELEMENTS:
-        return arguments, accuracy.judge(results, eager, product.oracle(workload.function, arguments))
-    verdict = accuracy.judge(results, eager)
-    rows = max(1, ORACLE_ELEMENTS // size[1])
-    few = workload.make_args((rows, size[1]), dtype)
-    small = accuracy.judge(
-        product.compile(workload.function)(*few), workload.function(*few), product.oracle(workload.function, few)
-    )
-    # The error that eager itself shows against the oracle is allowed for between the two.
-    if not verdict.correct and verdict.against_eager <= accuracy.ORACLE_SLACK + 4 * small.eager_against_oracle:
-        verdict = dataclasses.replace(verdict, correct=True, failure="")
-    failure = verdict.failure or small.failure
-    return arguments, dataclasses.replace(
-        small, correct=not failure, failure=failure, against_eager=max(verdict.against_eager, small.against_eager)
-    )
 
 
 def contenders(workload, fast):
@@ -85,7 +63,8 @@ def note(fast):
 def measure(workload, size, dtype_name, chosen):
     dtype = DTYPES[dtype_name]
     fast = product.compile(workload.function)
-    arguments, verdict = check(workload, size, dtype, fast)
+    arguments = workload.make_args(size, dtype)
+    verdict = correctness.check(workload, size, dtype, arguments, fast(*arguments))
     result = report.Result(workload.name, size, dtype_name, verdict)
     if not verdict.correct:
         return result

@@ -34,17 +34,17 @@ def sample(function, arguments, repeats):
     return (time.perf_counter() - start) / repeats
 
 
-def repeats_for(function, arguments):
-    return max(1, min(1000, round(SHORTEST_SAMPLE / max(sample(function, arguments, 1), 1e-7))))
+def repeats_for(seconds):
+    return max(1, min(1000, round(SHORTEST_SAMPLE / max(seconds, 1e-7))))
 
 
 def interleave(contenders, arguments, warmup, iterations):
-    """{name: function} -> {name: Timing}."""
+    """{name: function} -> {name: Timing}. The last warm-up call says how often a sample repeats the call."""
     repeats, samples = {}, {name: [] for name in contenders}
     for name, function in contenders.items():
-        for _ in range(warmup):
-            call(function, arguments)
-        repeats[name] = repeats_for(function, arguments)
+        for _ in range(max(1, warmup)):
+            seconds = sample(function, arguments, 1)
+        repeats[name] = repeats_for(seconds)
     names = list(contenders)
     for round_number in range(iterations):
         shift = round_number % len(names)

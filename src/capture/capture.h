@@ -27,6 +27,10 @@ struct Captured {
 Captured capture(const ArrayFunction& fn, const std::vector<mlx::core::array>& arguments);
 Captured capture_file(const std::string& mlxfn_path, const std::vector<mlx::core::array>& arguments);
 
+// A function transformation (vjp, vmap, compile, export...) is running on this thread: call functions as they
+// are, so that it sees their own operations.
+bool in_transformation();
+
 // Replays one node of a captured graph on other inputs of the same types with its own primitive.
 std::vector<mlx::core::array> replay(
     const Captured& captured, NodeId node, const std::vector<mlx::core::array>& inputs);

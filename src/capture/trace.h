@@ -40,7 +40,4 @@ struct Trace {
 
 Trace trace(const ArrayFunction& fn, const std::vector<mlx::core::array>& arguments);
 
-// A function transformation (vjp, vmap, compile, export...) is running on this thread.
-bool in_transformation();
-
 }  // namespace autoperfect

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "cli/command.h"
+#include "support/spelling.h"
 
 namespace autoperfect::cli {
 
@@ -24,7 +25,22 @@ constexpr Command commands[] = {
     {"env", "list the environment variables that are read", declare_env},
 };
 
+// CLI11 would only say that a subcommand is required.
+bool is_unknown_command(int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return false;
+  std::vector<std::string_view> known;
+  for (const auto& command : commands) {
+    if (std::string_view(argv[1]) == command.name) return false;
+    known.push_back(command.name);
+  }
+  auto near = nearest_word(argv[1], known);
+  auto hint = near.empty() ? "autoperfect --help lists all commands" : "did you mean '" + near + "'?";
+  std::fprintf(stderr, "autoperfect: no command is called '%s'\n  hint: %s\n", argv[1], hint.c_str());
+  return true;
+}
+
 int run(int argc, char** argv) {
+  if (is_unknown_command(argc, argv)) return exit_usage;
   CLI::App app("Auto-Perfect: kernels for MLX programs. Every stage reads and writes text.", "autoperfect");
   app.require_subcommand(1);
   std::map<const CLI::App*, Action> actions;

@@ -51,22 +51,34 @@ Ports ports_of(const Kernel& kernel) {
   return ports;
 }
 
-// "1, 2, -inf" in row-major order.
-Result<Tensor> parse_data(const std::string& text, const Port& port) {
+// "1, 2, -inf" or "true, false", in row-major order.
+std::optional<std::vector<double>> parse_numbers(const std::string& text) {
   TextReader reader(text, "cli");
   std::vector<double> numbers;
   while (!reader.at(TokenKind::end_of_text)) {
-    if (!numbers.empty() && !reader.expect(",")) break;
+    if (!numbers.empty() && !reader.take(",")) return std::nullopt;
+    if (reader.at("true") || reader.at("false")) {
+      numbers.push_back(reader.next().text == "true");
+      continue;
+    }
     auto number = parse_double(reader);
-    if (!number) break;
+    if (!number) return std::nullopt;
     numbers.push_back(*number);
   }
-  if (reader.has_errors()) return reader.take_errors();
-  if (static_cast<int64_t>(numbers.size()) != port.type.elements()) {
-    auto message = fmt::format("{} numbers for %{}: {}", numbers.size(), port.name, to_string(port.type));
+  return numbers;
+}
+
+Result<Tensor> parse_data(const std::string& text, const Port& port) {
+  auto numbers = parse_numbers(text);
+  if (!numbers) {
+    auto message = fmt::format("'{}' is no list of numbers for %{}", text, port.name);
+    return Diagnostic{"cli", "data", message, {}, "such as --data \"1, 2.5, -inf\""};
+  }
+  if (static_cast<int64_t>(numbers->size()) != port.type.elements()) {
+    auto message = fmt::format("{} numbers for %{}: {}", numbers->size(), port.name, to_string(port.type));
     return Diagnostic{"cli", "data-size", message};
   }
-  return Tensor::of(port.type, numbers);
+  return Tensor::of(port.type, *numbers);
 }
 
 Result<std::vector<Tensor>> read_inputs(const Options& options, const std::vector<Port>& ports) {

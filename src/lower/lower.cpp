@@ -21,6 +21,13 @@ std::string axis_name(size_t axis) {
   return axis < std::size(axis_names) ? axis_names[axis] : "a" + std::to_string(axis);
 }
 
+KernelOperand literal(double number) {
+  KernelOperand operand;
+  operand.kind = KernelOperand::Kind::literal;
+  operand.literal = number;
+  return operand;
+}
+
 class Lowering {
  public:
   Lowering(const Graph& graph, const Region& region, const Domain& domain)
@@ -64,8 +71,7 @@ class Lowering {
   }
   void add_node(const Node& node);
   KernelOperand operand(ValueId v);
-  KernelOperand arange_operand(const Node& node, ValueId v);
-  KernelOperand load(ValueId v) const;
+  KernelOperand arange_operand(ValueId arange, const Affine& position);
   void mark_dynamic();
   void state_numerics();
 
@@ -75,70 +81,62 @@ class Lowering {
   Kernel kernel_;
   std::map<ValueId, BufferId> buffer_of_;
   std::map<ValueId, KernelOperand> known_;
+  int aranges_ = 0;  // written so far; keeps their names apart
 };
 
-KernelOperand Lowering::load(ValueId v) const {
-  std::vector<Affine> index = store_map(v);
-  while (!buffer_of_.count(v)) {
-    const Node* view = graph_.producer(v);
-    if (!view) throw InternalError("lower: a load reaches a value that is no input");
-    index = pull_back(graph_, *view, index);
-    v = view->operands[0];
-  }
-  KernelOperand operand;
-  operand.kind = KernelOperand::Kind::load;
-  operand.id = buffer_of_.at(v);
-  operand.index = std::move(index);
-  return operand;
-}
-
-KernelOperand Lowering::arange_operand(const Node& node, ValueId v) {
-  KernelOperand iota;
-  auto axes = axes_of(v);
-  double start = node.attributes.get<double>("start");
+// start + step * position, where the position may itself be an affine map of an axis (a view of the arange).
+KernelOperand Lowering::arange_operand(ValueId arange, const Affine& position) {
+  const Node& node = *graph_.producer(arange);
   double step = node.attributes.get<double>("step");
-  if (axes.empty()) {
-    iota.kind = KernelOperand::Kind::literal;
-    iota.literal = start;
-    return iota;
-  }
-  iota.kind = KernelOperand::Kind::iota;
-  iota.id = axes[0];
-  auto emit = [&](Op op, std::vector<KernelOperand> operands, const char* suffix) {
+  double start = node.attributes.get<double>("start") + step * static_cast<double>(position.offset);
+  if (position.terms.empty()) return literal(start);
+  auto [axis, coefficient] = position.terms.at(0);
+  step *= static_cast<double>(coefficient);
+  KernelOperand last;
+  last.kind = KernelOperand::Kind::iota;
+  last.id = axis;
+  auto emit = [&, axis = axis](Op op, std::vector<KernelOperand> operands, const char* suffix) {
     KernelValue value;
-    value.name = graph_.values[v].name + suffix;
+    value.name = graph_.values[arange].name + suffix + (aranges_ ? std::to_string(aranges_) : "");
     value.op = op;
-    value.dtype = graph_.type(v).dtype;
-    value.axes = axes;
+    value.dtype = graph_.type(arange).dtype;
+    value.axes = {axis};
     value.operands = std::move(operands);
     kernel_.values.push_back(std::move(value));
-    iota = {};
-    iota.id = static_cast<int32_t>(kernel_.values.size()) - 1;
-  };
-  auto literal = [](double number) {
-    KernelOperand operand;
-    operand.kind = KernelOperand::Kind::literal;
-    operand.literal = number;
-    return operand;
+    last = {};
+    last.id = static_cast<int32_t>(kernel_.values.size()) - 1;
   };
   // A value of its own, so that its dtype is stated.
-  emit(Op::copy, {iota}, "");
-  if (step != 1) emit(Op::mul, {iota, literal(step)}, "_scaled");
-  if (start != 0) emit(Op::add, {iota, literal(start)}, "_shifted");
-  return iota;
+  emit(Op::copy, {last}, "");
+  if (step != 1) emit(Op::mul, {last, literal(step)}, "_scaled");
+  if (start != 0) emit(Op::add, {last, literal(start)}, "_shifted");
+  ++aranges_;
+  return last;
 }
 
+// Through the views of inputs down to what they show: a buffer, or a source that is written into the kernel.
 KernelOperand Lowering::operand(ValueId v) {
   if (auto it = known_.find(v); it != known_.end()) return it->second;
-  const Node* producer = graph_.producer(v);
+  auto is_source = [&](ValueId u) { return !buffer_of_.count(u) && is_inlined(graph_, u); };
+  ValueId shown = v;
+  std::vector<Affine> index;
+  if (!is_source(v) || graph_.type(v).rank() > 0) index = store_map(v);
+  while (!buffer_of_.count(shown) && !is_source(shown)) {
+    const Node* view = graph_.producer(shown);
+    if (!view || class_of(view->op) != OpClass::view)
+      throw InternalError("lower: an operand is neither computed nor an input");
+    index = pull_back(graph_, *view, index);
+    shown = view->operands[0];
+  }
   KernelOperand found;
-  if (!buffer_of_.count(v) && producer && producer->op == Op::arange) {
-    found = arange_operand(*producer, v);
-  } else if (!buffer_of_.count(v) && producer && producer->op == Op::constant) {
-    found.kind = KernelOperand::Kind::literal;
-    found.literal = constant_value(*producer);
+  if (!is_source(shown)) {
+    found.kind = KernelOperand::Kind::load;
+    found.id = buffer_of_.at(shown);
+    found.index = std::move(index);
+  } else if (graph_.producer(shown)->op == Op::constant) {
+    found = literal(constant_value(*graph_.producer(shown)));
   } else {
-    found = load(v);
+    found = arange_operand(shown, index.at(0));
   }
   return known_[v] = found;
 }

@@ -1,6 +1,5 @@
 #include "python/compiled_function.h"
 
-#include "capture/trace.h"
 #include "mlx/compile_impl.h"
 #include "python/inspect.h"
 #include "support/options.h"

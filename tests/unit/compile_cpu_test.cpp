@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "compile/cpu/compile.h"
+#include "compile/cpu/object_check.h"
 
 namespace autoperfect {
 namespace {
@@ -137,6 +138,69 @@ TEST(CompileCpu, KernelsLoadedAtOnceAreDistinct) {
   EXPECT_EQ(run(*kernels[0], {1}), std::vector<float>{2});
   EXPECT_EQ(run(*kernels[1], {1}), std::vector<float>{3});
   EXPECT_EQ(run(*kernels[2], {1}), std::vector<float>{5});
+}
+
+// The codes of all refusals.
+std::string refusal_of(const std::string& body, const std::string& before) {
+  auto binary = compile_cpu(
+      before +
+          "\nvoid autoperfect_kernel(const void* const* in, void* const* out, void*, void*, const long*, "
+          "long b, "
+          "long e) {" +
+          body + "}\n",
+      compiler());
+  std::string codes;
+  if (!binary) {
+    for (auto& error : binary.errors())
+      codes += (codes.empty() ? "" : " ") + error.code;
+  }
+  return codes;
+}
+
+TEST(CompileCpu, ObjectsThatReachTheSystemAreRefused) {
+  EXPECT_EQ(refusal_of("_exit(0);", "extern \"C\" void _exit(int);"), "import");
+  EXPECT_EQ(refusal_of("system(\"true\");", "extern \"C\" int system(const char*);"), "import");
+  EXPECT_EQ(
+      refusal_of("*(void**)out[0] = malloc(8);", "extern \"C\" void* malloc(unsigned long);"), "import");
+}
+
+TEST(CompileCpu, ObjectsThatRunWhenLoadedAreRefused) {
+  for (const char* before :
+       {"static volatile int n; struct S { S() { n = 1; } }; static S s;",
+        "static volatile int n; __attribute__((constructor)) static void f() { n = 1; }",
+        "static volatile int n; __attribute__((destructor)) static void f() { n = 1; }"}) {
+    EXPECT_NE(refusal_of("", before).find("runs-when-loaded"), std::string::npos) << before;
+  }
+}
+
+TEST(CompileCpu, ObjectsWithStateAreRefused) {
+  EXPECT_EQ(refusal_of("*(int*)out[0] = ++calls;", "static int calls;"), "state");
+  EXPECT_EQ(refusal_of("*(int*)out[0] = ++calls;", "static int calls = 5;"), "state");
+  EXPECT_NE(refusal_of("*(int*)out[0] = ++calls;", "static thread_local int calls;"), "");
+}
+
+TEST(CompileCpu, TablesAndMathematicalFunctionsAreAllowed) {
+  EXPECT_EQ(
+      refusal_of(
+          "float* y = (float*)out[0]; for (long i = b; i < e; i++) y[i] = __builtin_expf(table[i % 3]) + "
+          "__builtin_pow(y[i], 1.5);"
+          "__builtin_memset(y, 0, e - b); *(const char**)out[1] = names[b];",
+          "static const float table[] = {1, 2, 3}; static const char* const names[] = {\"a\", \"b\"};"),
+      "");
+}
+
+TEST(CompileCpu, AnyBytesMayBeChecked) {
+  auto binary = compile_cpu(with_factor("2.0f"), compiler());
+  ASSERT_TRUE(binary);
+  EXPECT_TRUE(check_object(*binary).empty());
+  EXPECT_FALSE(check_object("").empty());
+  for (size_t length = 0; length < binary->size(); length += 61)
+    (void)check_object(binary->substr(0, length));
+  for (size_t i = 0; i < binary->size(); i += 7) {
+    auto damaged = *binary;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0xff);
+    (void)check_object(damaged);
+  }
 }
 
 TEST(CompileCpu, ThePreludeIsThere) {

@@ -161,8 +161,29 @@ TEST(ParallelFor, RunsEachChunkOnceWithValidThreadNumbers) {
   }
 }
 
-// The pool itself with more helpers than this machine may have cores cannot be asked for; several callers
-// can.
+// More workers than this machine may have cores.
+TEST(ThreadPool, ManyWorkers) {
+  auto* pool = new ThreadPool(7);  // never destroyed
+  for (int repeat = 0; repeat < 3000; ++repeat) {
+    int64_t chunks = repeat % 23;
+    int helpers = repeat % 9;
+    std::vector<std::atomic<int>> counts(static_cast<size_t>(chunks)), threads(8);
+    std::atomic<bool> bad = false;
+    pool->run(chunks, helpers, [&](int64_t chunk, int thread) {
+      counts[static_cast<size_t>(chunk)].fetch_add(1);
+      if (thread < 0 || thread > helpers || thread > 7) bad = true;
+      // Thread numbers are unique within a job.
+      if (threads[static_cast<size_t>(thread)].fetch_add(1) != 0) bad = true;
+      if (repeat % 100 == 0) std::this_thread::yield();
+      threads[static_cast<size_t>(thread)].fetch_sub(1);
+    });
+    for (auto& count : counts)
+      ASSERT_EQ(count, 1);
+    ASSERT_FALSE(bad);
+    if (repeat % 500 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));  // they fall asleep
+  }
+}
+
 TEST(ParallelFor, ManyCallersAtOnce) {
   std::vector<std::thread> callers;
   std::atomic<int64_t> total = 0;

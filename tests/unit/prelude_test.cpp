@@ -305,7 +305,7 @@ void integer_division() {
     numbers.push_back(static_cast<T>(random() >> (i % 64)));
   for (T a : numbers)
     for (T b : numbers) {
-      T q = 0, r = 0, down = 0;
+      T q = 0, r = b == 0 ? a : T(0), down = 0;
       if (b == T(-1) && std::is_signed_v<T>) {
         down = q = static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(a));
       } else if (b != 0) {

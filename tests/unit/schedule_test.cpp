@@ -274,6 +274,47 @@ TEST(schedule, iota) {
 )");
 }
 
+TEST(schedule, views_of_constants_and_aranges) {
+  check_graph(R"(graph @g(%x: f32[5,30]) {
+  %i = arange size=60 start=3.0 step=2.0 : f32[60]
+  %odd = slice %i start=[59] stop=[-61] strides=[-2] : f32[30]
+  %half = const 0.5 : f32[]
+  %wide = broadcast %half : f32[5,30]
+  %a = mul %x, %odd : f32[5,30]
+  %b = add %a, %wide : f32[5,30]
+  %s = sum %wide axes=[1] keepdims=true : f32[5,1]
+  %c = mul %b, %s : f32[5,30]
+  return %c
+}
+)", 2);
+}
+
+TEST(schedule, argmax_takes_the_first_nan) {
+  for (std::string n : {"7", "200"}) {
+    auto graph = parse_graph("autoperfect.graph 1\ngraph @g(%x: f32[4," + n + "]) {\n  %a = argmax %x axis=1 : u32[4]\n" +
+                             "  %b = argmin %x axis=1 : u32[4]\n  return %a, %b\n}\n");
+    ASSERT_TRUE(graph.ok()) << format(graph.errors());
+    FuseOptions options;
+    options.gate_by_cost = false;
+    auto kernel = lower(*graph, fuse(*graph, default_cpu_target(), options).regions.at(0));
+    int width = std::stoi(n);
+    Tensor x = Tensor::zeros({Dtype::f32, {4, width}});
+    for (int j = 0; j < width; ++j) {
+      x.set(j, j == 5 || j == 6 ? NAN : j);
+      x.set(width + j, -INFINITY);
+      x.set(2 * width + j, j % 5 == 3 ? 2 : j % 5 == 4 ? -2 : 0);
+      x.set(3 * width + j, j == 0 ? NAN : 1);
+    }
+    for (auto& candidate : generate_schedules(*kernel, default_cpu_target())) {
+      auto binary = compile_cpu(candidate.source, *system_compiler());
+      ASSERT_TRUE(binary.ok()) << format(binary.errors()) << candidate.source;
+      auto got = run_native(*kernel, **load_cpu(*binary, candidate.launch), {x}, 0);
+      EXPECT_EQ(got[0].values(), (std::vector<double>{5, 0, 3, 0}));
+      EXPECT_EQ(got[1].values(), (std::vector<double>{5, 0, 4, 0}));
+    }
+  }
+}
+
 TEST(schedule, whole_row_of_minus_infinity_and_nan) {
   auto kernel = parse_kernel(R"(autoperfect.kernel 1
 kernel @softmax {

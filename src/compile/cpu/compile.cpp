@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "compile/cpu/object_check.h"
 #include "support/file.h"
 #include "support/subprocess.h"
 
@@ -127,6 +128,7 @@ Result<std::string> compile_cpu(const std::string& source, const Compiler& compi
   auto binary = read_file(output);
   if (!binary || binary->empty())
     return Diagnostic{"compile", "no-output", "the compiler wrote no shared object"};
+  if (auto found = check_object(*binary); !found.empty()) return found;
   return std::move(*binary);
 }
 

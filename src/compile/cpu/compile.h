@@ -13,9 +13,9 @@
 namespace autoperfect {
 
 struct Compiler {
-  std::string path;     // "/usr/bin/g++"
+  std::string path;      // "/usr/bin/g++"
   std::string identity;  // real path, size and time of change; part of the cache key
-  std::string flags;    // what is passed besides files; part of the cache key
+  std::string flags;     // what is passed besides files; part of the cache key
 };
 // The system compiler: $CXX when it is set, else g++, c++, clang++ on PATH. Found once. An error when there
 // is none.

@@ -17,7 +17,8 @@ namespace {
 // conversions).
 constexpr const char* flags =
     "-std=c++20 -O3 -march=native -fPIC -shared -ffp-contract=off -fno-math-errno -fno-trapping-math "
-    "-fno-exceptions -fno-rtti -fvisibility=hidden -fno-stack-protector -fwrapv -w -Wno-psabi -pipe -nostartfiles -nostdlib";
+    "-fno-exceptions -fno-rtti -fvisibility=hidden -fno-stack-protector -fwrapv -w -Wno-psabi -pipe "
+    "-nostartfiles -nostdlib";
 
 bool is_program(const std::string& path) {
   struct stat status;
@@ -37,8 +38,8 @@ std::string find_program(const std::string& name) {
   return "";
 }
 
-// Which program it is without running it: a warm start must not start a compiler. Links are followed, so that an
-// upgrade behind /usr/bin/g++ is seen.
+// Which program it is without running it: a warm start must not start a compiler. Links are followed, so that
+// an upgrade behind /usr/bin/g++ is seen.
 std::string identity_of(const std::string& path) {
   char* resolved = realpath(path.c_str(), nullptr);
   std::string real = resolved ? resolved : path;

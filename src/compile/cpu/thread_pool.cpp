@@ -49,7 +49,7 @@ ThreadPool& ThreadPool::instance() {
   // The child of a fork has none of the threads: it forgets the pool (and leaks it) and starts anew.
   static const int registered = pthread_atfork(nullptr, nullptr, [] { current.store(nullptr); });
   (void)registered;
-  auto* fresh = new ThreadPool;
+  auto* fresh = new ThreadPool(pool_threads() - 1);
   if (current.compare_exchange_strong(pool, fresh)) return *fresh;
   delete fresh;  // another thread was faster; this one has no workers yet
   return *pool;
@@ -70,7 +70,7 @@ void ThreadPool::start_workers() {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   workers_ = 0;
   try {
-    for (; workers_ < pool_threads() - 1; ++workers_)
+    for (; workers_ < wanted_; ++workers_)
       std::thread([this] { work(); }).detach();
   } catch (const std::system_error&) {
     // No more threads to be had: fewer will do.

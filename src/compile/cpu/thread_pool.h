@@ -18,6 +18,9 @@ class ThreadPool {
   static ThreadPool& instance();
   static int available_cores();  // by the affinity of the process, not by what the machine has
 
+  // Workers start with the first job, and never end: a pool must not be destroyed after that.
+  explicit ThreadPool(int workers) : wanted_(workers) {}
+
   // At most `helpers` threads beside the caller, which takes part.
   void run(int64_t chunks, int helpers, const ChunkBody& body);
 
@@ -30,6 +33,7 @@ class ThreadPool {
   int wait_for_job(int seen);
 
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
+  int wanted_;
   int workers_ = -1;  // -1: not started yet; guarded by busy_
 
   // The job. Written by the caller before it hands out tickets; read only by the holder of a ticket. A ticket

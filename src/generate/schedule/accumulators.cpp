@@ -13,7 +13,7 @@ ReductionText Body::text_of(int v) const {
   return *reduction(value.op, operand_dtype(kernel_, value, 0), value.dtype);
 }
 
-// Where argmax starts: below every element, so that the first one that is larger wins (a NaN never is).
+// Where argmax starts: below every element. MLX takes the first NaN of a row, else the first of the largest.
 std::string Body::extreme_init(int v) const {
   Dtype dtype = operand_dtype(kernel_, kernel_.values[v], 0);
   return reduction(kernel_.values[v].op == Op::argmax ? Op::max : Op::min, dtype, dtype)->init;
@@ -28,7 +28,6 @@ std::string Body::declare_accumulators(int sweep, int depth) const {
       text += indent(depth) + vector_type(dtype) + " " + copy("a", v, k) + " = " + init + ";\n";
       if (arg(v)) text += indent(depth) + "ap::vi32 " + copy("i", v, k) + " = {};\n";
     }
-    if (arg(v)) text += indent(depth) + vector_type(dtype) + " " + id("f", v) + " = {};\n";
   }
   return text;
 }
@@ -65,9 +64,8 @@ void Body::accumulate_position(Scope& scope, int v) const {
   auto& value = kernel_.values[v];
   std::string x = element_operand(scope, value, 0);
   std::string a = id("a", v), i = id("i", v), t = id("t", v);
-  std::string better = std::string(value.op == Op::argmax ? "ap::gt(" : "ap::lt(") + x + ", " + a + ")";
+  std::string better = std::string(value.op == Op::argmax ? "ap::beats_max(" : "ap::beats_min(") + x + ", " + a + ")";
   if (scope.tail) better = "ap::mask_and(ap::first(n), " + better + ")";
-  scope.statement("if (j == 0) " + id("f", v) + " = " + x + ";");
   scope.statement("const ap::mask " + t + " = " + better + ";");
   scope.statement(a + " = ap::select(" + t + ", " + x + ", " + a + ");");
   scope.statement(i + " = ap::select(" + t + ", ap::iota() + (int)j, " + i + ");");
@@ -85,9 +83,8 @@ std::string Body::merge_copies(int v, int depth) const {
       }
       std::string i = copy("i", v, k), j = copy("i", v, k + step);
       bool max = kernel_.values[v].op == Op::argmax;
-      text += indent(depth) + "{ const ap::mask t = ap::mask_or(" + (max ? "ap::gt(" : "ap::lt(") + b + ", " + a +
-          "), ap::mask_and(ap::eq(" + a + ", " + b + "), ap::lt(" + j + ", " + i + "))); " + a + " = ap::select(t, " +
-          b + ", " + a + "); " + i + " = ap::select(t, " + j + ", " + i + "); }\n";
+      text += indent(depth) + "ap::keep_first(" + (max ? "ap::beats_max(" : "ap::beats_min(") + b + ", " + a + "), " + a +
+          ", " + i + ", " + b + ", " + j + ");\n";
     }
   }
   return text;
@@ -111,11 +108,8 @@ std::string Body::combine(int sweep, int depth) const {
       continue;
     }
     bool max = kernel_.values[v].op == Op::argmax;
-    Dtype dtype = operand_dtype(kernel_, kernel_.values[v], 0);
     std::string found = std::string("ap::position_of(") + copy("a", v, 0) + ", " + (max ? "ap::hmax(" : "ap::hmin(") +
         copy("a", v, 0) + "), " + copy("i", v, 0) + ")";
-    // MLX starts from element 0 and compares, so a NaN there is never beaten.
-    if (is_floating(dtype)) found = "ap::unless_nan_first(" + id("f", v) + ", " + found + ")";
     text += indent(depth) + "const ap::vu32 " + id("u", v) + " = ap::to_u32(" + found + ");\n";
   }
   return text;

@@ -78,6 +78,12 @@ std::optional<std::string> bitwise(Op op, const std::string& a, const std::strin
   }
 }
 
+// Where MLX rounds inside a function of a half dtype.
+std::string half_function(Op op, Dtype dtype, const std::string& x) {
+  if (op == Op::rsqrt) return rounded(dtype, "(1.0f / " + rounded(dtype, call("sqrt", x)) + ")");
+  return rounded(dtype, call("sigmoid_of", x, rounded(dtype, call("exp", call("abs", x)))));
+}
+
 std::optional<std::string> unary(const KernelValue& value, Dtype from, const std::string& x) {
   Dtype dtype = value.dtype;
   switch (value.op) {
@@ -144,6 +150,8 @@ std::optional<std::string> expression(
   if (x.size() == 1) {
     if (auto it = float_functions.find(value.op); it != float_functions.end()) {
       if (!is_vf(dtypes[0])) return it->second.exact ? std::optional(x[0]) : std::nullopt;
+      if (is_half(value.dtype) && (value.op == Op::rsqrt || value.op == Op::sigmoid))
+        return half_function(value.op, value.dtype, x[0]);
       std::string text = call(it->second.name, x[0]);
       return it->second.exact ? text : rounded(value.dtype, text);
     }

@@ -1,7 +1,7 @@
 // Prelude, part 9: integer division, remainder, shifts and power, as MLX's C++ does them on the CPU.
 //
-// int_div truncates; floor_divide rounds down and remainder takes the divisor's sign, as MLX eager does. Where MLX
-// would trap: x / 0 and x % 0 are 0, and the smallest number by -1 wraps.
+// int_div truncates; floor_divide rounds down and remainder takes the divisor's sign, as MLX eager does:
+// x / 0 is 0, x % 0 is x, and the smallest number by -1 wraps.
 
 namespace ap {
 
@@ -44,7 +44,7 @@ template <class V>
 AP_INLINE V remainder(V a, V b) {
   V r = a - int_div(a, b) * b;
   r = select(ne(r, V{}) & (lt(r, V{}) ^ lt(b, V{})), r + b, r);
-  return select(eq(b, V{}), V{}, r);
+  return select(eq(b, V{}), a, r);
 }
 
 // C's shift after promotion, with the count taken modulo the promoted width as x86 does; the operators leave

@@ -1,0 +1,19 @@
+// What a compiled kernel may contain: code, constants, and calls of mathematical functions. Nothing that runs
+// when it is loaded, nothing that remembers, nothing that reaches the system.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "support/result.h"
+
+namespace autoperfect {
+
+// Every violation of an ELF shared object; empty when it is fit to be loaded.
+//   - undefined symbols are functions of libm or the few memory functions compilers call themselves
+//   - no constructors, destructors or resolvers (they run before anybody called the kernel)
+//   - no writable data: a kernel has no state between calls
+//   - no libraries but libm, libc and the compiler's own
+std::vector<Diagnostic> check_object(const std::string& binary);
+
+}  // namespace autoperfect
