@@ -71,6 +71,7 @@ class Lowering {
   }
   void add_node(const Node& node);
   KernelOperand operand(ValueId v);
+  KernelOperand spread(ValueId v);
   KernelOperand arange_operand(ValueId arange, const Affine& position);
   void mark_dynamic();
   void state_numerics();
@@ -141,6 +142,19 @@ KernelOperand Lowering::operand(ValueId v) {
   return known_[v] = found;
 }
 
+// A constant as a value of its own over the axes of a broadcast: only that can be reduced.
+KernelOperand Lowering::spread(ValueId v) {
+  KernelValue value;
+  value.name = graph_.values[v].name;
+  value.dtype = graph_.type(v).dtype;
+  value.axes = axes_of(v);
+  value.operands = {operand(v)};
+  kernel_.values.push_back(std::move(value));
+  KernelOperand self;
+  self.id = static_cast<int32_t>(kernel_.values.size()) - 1;
+  return known_[v] = self;
+}
+
 void Lowering::add_node(const Node& node) {
   ValueId result = node.results[0];
   if (class_of(node.op) == OpClass::view || node.op == Op::copy || node.op == Op::stop_gradient) {
@@ -160,6 +174,7 @@ void Lowering::add_node(const Node& node) {
   for (ValueId v : node.operands)
     value.operands.push_back(operand(v));
   if (class_of(node.op) == OpClass::reduction) {
+    if (value.operands[0].kind == KernelOperand::Kind::literal) value.operands[0] = spread(node.operands[0]);
     for (size_t a = 0; a < domain_.reduced.size(); ++a)
       if (domain_.reduced[a]) value.reduced.push_back(static_cast<AxisId>(a));
   } else {
