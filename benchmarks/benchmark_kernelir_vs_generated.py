@@ -50,7 +50,7 @@ def measure(workload, size, dtype, chosen):
     if verdict.correct:
         generated = {"generated": lambda *_: fast(*arguments)}
         result.times = timing.interleave({**runs, **generated}, inputs, chosen.warmup, chosen.iterations)
-        result.note = f"plain MLX: {outcomes[0].reason}" if outcomes[0].use_mlx else ""
+        result.note = f"plain MLX: {outcomes[0].short_reason}" if outcomes[0].use_mlx else ""
     return result
 
 

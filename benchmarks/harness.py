@@ -57,7 +57,7 @@ def note(fast):
     rows = product.outcomes(fast)
     if not rows:
         return "nothing to fuse: plain MLX"
-    return "" if any(not row.use_mlx for row in rows) else f"plain MLX: {rows[0].reason}"
+    return "" if any(not row.use_mlx for row in rows) else f"plain MLX: {rows[0].short_reason}"
 
 
 def measure(workload, size, dtype_name, chosen):

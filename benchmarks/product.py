@@ -7,6 +7,7 @@ import autoperfect
 from autoperfect import _core
 
 KERNEL = re.compile(r"^autoperfect\.kernel \d+\n.*?^}$", re.MULTILINE | re.DOTALL)
+REGION = re.compile(r'^  region \w+ {\n.*?^    reason "(.*?)"$', re.MULTILINE | re.DOTALL)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,6 +24,11 @@ class Outcome:
     baselines: dict
     worst_ulp: float
 
+    @property
+    def short_reason(self):
+        """Without the diagnostics that may follow."""
+        return self.reason.partition(":")[0]
+
 
 def compile(function):
     return autoperfect.compile(function)
@@ -32,6 +38,11 @@ def outcomes(fast):
     """Of the program that ran last."""
     names = [field.name for field in dataclasses.fields(Outcome)]
     return [Outcome(**{name: row[name] for name in names}) for row in fast.outcomes()]
+
+
+def fused(fast):
+    """What each region of the program that ran last joins, in the order of outcomes(): "9 elementwise, 2 reductions"."""
+    return [reason.partition(";")[0] for reason in REGION.findall(fast.regions)]
 
 
 def oracle(function, arguments):

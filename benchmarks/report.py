@@ -32,12 +32,13 @@ class Result:
 
 
 HEAD = (
-    f"{'':18} {'size':>11} {'':4} {'eager':>9} {'compile':>9} {'built-in':>9} {'ours':>9} {'':>5}"
+    f"{'program':18} {'size':>11} {'type':4} {'eager':>9} {'compile':>9} {'built-in':>9} {'ours':>9} {'':>5}"
     f" {'/eager':>7} {'/compile':>8} {'copy':>5} {'error':>6}"
 )
 LEGEND = """
 eager, compile, built-in (MLX's own operation), ours: median ms of a call, ± half the distance of the quartiles of ours;
-/eager, /compile: how many times faster; copy: bytes read and written, as a share of the machine's own copy speed;
+/eager, /compile: how many times faster; copy: bytes read and written, as a share of the machine's own copy speed in
+main memory (small arrays stay in the processor's caches, and may be above it);
 error: units in the last place, against the double reference where there is one, else against eager MLX."""
 
 

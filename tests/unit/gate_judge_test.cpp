@@ -155,10 +155,12 @@ TEST(Judge, ZerosHaveASign) {
 
 TEST(Judge, NoLessAccurateThanMlx) {
   Case c{shifted(1), {vector({1})}};
-  EXPECT_FALSE(judged(c, {2.0001}).passed);
-  EXPECT_TRUE(judged(c, {2.0001}, {2.0001}).passed);
-  EXPECT_TRUE(judged(c, {2.0001}, {1.9999}).passed);
-  EXPECT_FALSE(judged(c, {2.0003}, {2.0001}).passed);
+  constexpr double ulp = 0x1p-22;  // of 2
+  EXPECT_FALSE(judged(c, {2 + 20 * ulp}).passed);
+  EXPECT_TRUE(judged(c, {2 + 20 * ulp}, {2 + 20 * ulp}).passed);
+  EXPECT_TRUE(judged(c, {2 + 20 * ulp}, {2 - 20 * ulp}).passed);
+  EXPECT_FALSE(judged(c, {2 + 60 * ulp}, {2 + 20 * ulp}).passed);
+  EXPECT_FALSE(judged(c, {1.5}, {1.4}).passed);  // MLX being wrong is no licence
 }
 
 TEST(Judge, IntegersAndBoolsAreExact) {
