@@ -6,7 +6,6 @@ Prints pass or miss for each bar; the exit status is 1 when a bar is missed or a
 import sys
 
 import harness
-from workloads import WORKLOADS
 
 NAMES = ["layer_norm", "softmax", "gelu_tanh", "swiglu"]
 TIMES_FASTER = {"f32": 20.0, "bf16": 15.0, "f16": 15.0}  # than mx.compile
@@ -25,7 +24,7 @@ def bars(result):
 def main():
     chosen = harness.options(__doc__, sizes=["4096x4096"], dtypes=["f32", "bf16"], iterations=3)
     chosen.warmup = min(chosen.warmup, 1)
-    results = harness.run("Bars", [WORKLOADS[name] for name in NAMES], chosen)
+    results = harness.run("Bars", harness.selected(NAMES, chosen), chosen)
     checked = [bar for result in results if result.times for bar in bars(result)]
     print()
     for text, reached in checked:

@@ -89,10 +89,10 @@ def main():
     print(f"{'':35}         {'--- cold ---':>18} {'--- warm ---':>18}")
     print(f"{'':35} regions  compiles first ms  compiles first ms later ms mx.compile first ms")
     records = []
-    for name in NAMES:
+    for workload in harness.selected(NAMES, chosen):
         for size in chosen.sizes:
             for dtype in chosen.dtype:
-                records.append(case(name, size, dtype))
+                records.append(case(workload.name, size, dtype))
                 print(row(records[-1]), flush=True)
     report.write_json("Cache effects", about, records, chosen)
     sys.exit(0 if all(record["accuracy"]["correct"] for record in records) else 1)

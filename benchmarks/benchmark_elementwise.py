@@ -5,10 +5,9 @@ all cores may still beat it here; on one core or on a GPU expect a ratio of one,
 """
 
 import harness
-from workloads import WORKLOADS
 
 NAMES = ["add", "gelu", "gelu_tanh", "swiglu", "adamw"]
 
 if __name__ == "__main__":
     chosen = harness.options(__doc__, sizes=["1x4096", "512x4096"])
-    harness.finish(harness.run("Elementwise", [WORKLOADS[name] for name in NAMES], chosen))
+    harness.finish(harness.run("Elementwise", harness.selected(NAMES, chosen), chosen))

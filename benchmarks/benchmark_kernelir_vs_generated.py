@@ -13,7 +13,6 @@ import harness
 import product
 import report
 import timing
-from workloads import WORKLOADS
 
 NAMES = ["layer_norm", "softmax", "rms_norm", "gelu_tanh", "swiglu", "mean_var"]
 BUFFER = re.compile(r"^ *in %x(\d+): \w+\[(.*)\]", re.MULTILINE)
@@ -73,10 +72,10 @@ def main():
     print(f"KernelIR against generated\n{harness.machine.line(about)}\nmedian ms; errors in units in the last place\n")
     print(f"{'':35} {'reference':>10} {'MLX':>9} {'generated':>9} {'/reference':>10} {'/MLX':>6}  error MLX's")
     results = []
-    for name in NAMES:
+    for workload in harness.selected(NAMES, chosen):
         for size in chosen.sizes:
             for dtype in chosen.dtype:
-                results.append(measure(WORKLOADS[name], size, dtype, chosen))
+                results.append(measure(workload, size, dtype, chosen))
                 print(row(results[-1]), flush=True)
     cases = [dataclasses.asdict(result) for result in results]
     report.write_json("KernelIR against generated", about, [report.without_nan(case) for case in cases], chosen)

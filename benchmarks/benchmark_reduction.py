@@ -2,10 +2,9 @@
 limit (a reduction only reads, and may come out above the share a copy reaches)."""
 
 import harness
-from workloads import WORKLOADS
 
 NAMES = ["mean_var", "sum", "column_sum"]
 
 if __name__ == "__main__":
     chosen = harness.options(__doc__, sizes=["1024x4096", "4096x1023"], dtypes=["f32", "bf16"])
-    harness.finish(harness.run("Mean and variance", [WORKLOADS[name] for name in NAMES], chosen))
+    harness.finish(harness.run("Mean and variance", harness.selected(NAMES, chosen), chosen))

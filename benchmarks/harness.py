@@ -17,6 +17,7 @@ import mlx.core as mx  # noqa: E402
 import product  # noqa: E402
 import report  # noqa: E402
 import timing  # noqa: E402
+from workloads import WORKLOADS  # noqa: E402
 
 DTYPES = {"f32": mx.float32, "f16": mx.float16, "bf16": mx.bfloat16}
 
@@ -31,6 +32,7 @@ def options(description, sizes=("1024x4096",), dtypes=("f32",), iterations=7, ar
     parser.add_argument("--device", choices=["cpu", "gpu"], default="cpu")
     parser.add_argument("--sizes", nargs="+", type=parse_size, default=[parse_size(s) for s in sizes], metavar="RxC")
     parser.add_argument("--dtype", nargs="+", choices=list(DTYPES), default=list(dtypes))
+    parser.add_argument("--only", nargs="+", metavar="PROGRAM", help="of the programs of this benchmark, these")
     parser.add_argument("--iterations", type=int, default=iterations, help="timed rounds (default %(default)s)")
     parser.add_argument("--warmup", type=int, default=2, help="untimed calls first (default %(default)s)")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the results there")
@@ -38,6 +40,14 @@ def options(description, sizes=("1024x4096",), dtypes=("f32",), iterations=7, ar
     chosen = parser.parse_args(arguments)
     mx.set_default_device(mx.gpu if chosen.device == "gpu" else mx.cpu)
     return chosen
+
+
+def selected(names, chosen):
+    """The workloads of a benchmark, less what --only leaves out."""
+    unknown = set(chosen.only or ()) - set(names)
+    if unknown:
+        sys.exit(f"--only: {', '.join(sorted(unknown))}: not among {', '.join(names)}")
+    return [WORKLOADS[name] for name in names if not chosen.only or name in chosen.only]
 
 
 def contenders(workload, fast):

@@ -1,6 +1,6 @@
 """Runs every benchmark with small settings, validates what each wrote as JSON, and prints one table.
 
---bars adds benchmark_bars.py, which takes large arrays. The exit status is 1 when any benchmark failed."""
+--bars adds benchmark_bars.py, which takes large arrays and some minutes. The exit status is 1 when any benchmark failed."""
 
 import argparse
 import json
@@ -25,7 +25,7 @@ SMALL = {
 
 
 def run(name, arguments, folder):
-    """(seconds, document or None, failure)."""
+    """(seconds, document or None, failure, what it printed)."""
     script = pathlib.Path(__file__).parent / f"benchmark_{name}.py"
     output = folder / f"{name}.json"
     start = time.perf_counter()
@@ -35,10 +35,10 @@ def run(name, arguments, folder):
     seconds = time.perf_counter() - start
     document = json.loads(output.read_text()) if output.exists() else None
     if done.returncode != 0:
-        return seconds, document, (done.stdout + done.stderr)[-3000:]
-    if document is None:
-        return seconds, None, "it wrote no JSON"
-    return seconds, document, "; ".join(report.problems(document))
+        failure = (done.stdout + done.stderr)[-3000:]
+    else:
+        failure = "; ".join(report.problems(document)) if document else "it wrote no JSON"
+    return seconds, document, failure, done.stdout
 
 
 def row(name, seconds, document, failure):
@@ -64,8 +64,10 @@ def main():
         folder = chosen.json or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         for name, arguments in plan.items():
-            seconds, document, failure = run(name, arguments, folder)
+            seconds, document, failure, printed = run(name, arguments, folder)
             print(row(name, seconds, document, failure), flush=True)
+            if name == "bars":
+                print("".join(f"  {bar}\n" for bar in printed.splitlines() if bar.startswith(("pass", "MISS"))), end="")
             if failure:
                 failures[name] = failure
     for name, failure in failures.items():

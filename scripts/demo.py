@@ -1,6 +1,7 @@
 """The main job on real programs: what was fused, which kernels won, how right they are, and by how much they are
 faster. Each program is checked against the double reference and eager MLX before it is timed."""
 
+import argparse
 import pathlib
 import sys
 import time
@@ -116,12 +117,17 @@ def summary(results, regions):
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("programs", nargs="*", help="words of the titles of the programs to run (default: all)")
+    wanted = parser.parse_args().programs
     mx.set_default_device(mx.cpu)
     start = time.perf_counter()
     print(machine.line(machine.describe()))
     print(f"each program: right first, then {ROUNDS} interleaved rounds, median of a call")
     results, regions = [], []
     for title, workload, size in programs():
+        if wanted and not any(word in title for word in wanted):
+            continue
         result, found = run_program(title, workload, size)
         results.append(result)
         regions += found

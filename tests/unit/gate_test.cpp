@@ -73,6 +73,48 @@ kernel @total {
   return kernel;
 }
 
+const Kernel& softmax() {
+  static const Kernel kernel = parsed(R"(autoperfect.kernel 1
+kernel @softmax {
+  abi {
+    in %x: f32[?i,100] row
+    out %y: f32[?i,100] row
+  }
+  math {
+    axes i=?64, j=100
+    %h[i,j] = mul %x[i,j], 0.7 : f32
+    %m[i] = max(j) %h[i,j] : f32
+    %d[i,j] = sub %h[i,j], %m[i] : f32
+    %e[i,j] = exp %d[i,j] : f32
+    %s[i] = sum(j) %e[i,j] : f32
+    %y[i,j] = div %e[i,j], %s[i] : f32
+  })");
+  return kernel;
+}
+
+// y = (x - mean) rsqrt(mean(square) + 1e-5)
+const Kernel& normalized() {
+  static const Kernel kernel = parsed(R"(autoperfect.kernel 1
+kernel @normalized {
+  abi {
+    in %x: f32[?i,100] row
+    out %y: f32[?i,100] row
+  }
+  math {
+    axes i=?64, j=100
+    %t[i] = sum(j) %x[i,j] : f32
+    %m[i] = mul %t[i], 0.01 : f32
+    %d[i,j] = sub %x[i,j], %m[i] : f32
+    %q[i,j] = square %d[i,j] : f32
+    %p[i] = sum(j) %q[i,j] : f32
+    %v[i] = mul %p[i], 0.01 : f32
+    %w[i] = add %v[i], 1e-05 : f32
+    %r[i] = rsqrt %w[i] : f32
+    %y[i,j] = mul %d[i,j], %r[i] : f32
+  })");
+  return kernel;
+}
+
 constexpr const char* signature =
     "void autoperfect_kernel(const void* const* in, void* const* out, void* scratch, void* partial, const "
     "long* dims, "
@@ -222,6 +264,69 @@ TEST(Gate, AWrongFinishIsRejected) {
       judge_it(total(), total_with(honest_partial, "*(float*)out[0] = *(const float*)partials;")),
       "wrong-result",
       "%y");
+}
+
+// --- honest and dishonest rows
+
+// exp_of, first (of the maximum), last (of the sum): what an honest kernel has is 0, 100 and expf.
+Candidate softmax_with(const std::string& exp_of, const std::string& maximum, const std::string& last) {
+  return candidate(
+      "for (long i = begin; i < end; i++) {\n"
+      "  const float* r = x + i * 100; float* o = y + i * 100;\n"
+      "  float m = r[0] * 0.7f; for (int j = 0; j < 100; j++) { float h = r[j] * 0.7f; m = h > m || h != h ? "
+      "h : m; }\n"
+      "  " +
+          maximum +
+          "\n"
+          "  float s = 0; for (int j = 0; j < 100; j++) { o[j] = " +
+          exp_of + "(r[j] * 0.7f - m); if (j < " + last +
+          ") s += o[j]; }\n"
+          "  for (int j = 0; j < 100; j++) o[j] = o[j] / s;\n"
+          "}",
+      "static float coarse(float x) { return __builtin_expf(x) * (1 + 1e-5f); }\n"
+      "static float halves(float x) { return (float)(_Float16)__builtin_expf(x); }\n"
+      "static float skips(float x) { return x < -9 ? 0.0f : __builtin_expf(x); }");
+}
+
+TEST(Gate, SoftmaxHonestAndNot) {
+  auto honest = judge_it(softmax(), softmax_with("__builtin_expf", "", "100"));
+  EXPECT_TRUE(honest.admitted) << reasons(honest);
+  EXPECT_FALSE(judge_it(softmax(), softmax_with("__builtin_expf", "m = 0;", "100")).admitted) << "no maximum";
+  EXPECT_FALSE(judge_it(softmax(), softmax_with("__builtin_expf", "", "99")).admitted) << "short sum";
+  EXPECT_FALSE(judge_it(softmax(), softmax_with("halves", "", "100")).admitted) << "lower precision";
+  EXPECT_FALSE(judge_it(softmax(), softmax_with("skips", "", "100")).admitted) << "skipped by magnitude";
+}
+
+Candidate normalized_with(const std::string& mean, const std::string& square, const std::string& epsilon) {
+  return candidate(
+      "for (long i = begin; i < end; i++) {\n"
+      "  const float* r = x + i * 100; float* o = y + i * 100;\n"
+      "  float t = 0; for (int j = 0; j < 100; j++) t += r[j]; float m = " +
+      mean +
+      ";\n"
+      "  float p = 0; for (int j = 0; j < 100; j++) { float d = r[j] - m; p += " +
+      square +
+      "; }\n"
+      "  float f = 1.0f / __builtin_sqrtf(p * 0.01f + " +
+      epsilon +
+      ");\n"
+      "  for (int j = 0; j < 100; j++) o[j] = (r[j] - m) * f;\n"
+      "}");
+}
+
+TEST(Gate, NormalizationHonestAndNot) {
+  auto honest = judge_it(normalized(), normalized_with("t * 0.01f", "d * d", "1e-5f"));
+  EXPECT_TRUE(honest.admitted) << reasons(honest);
+  EXPECT_FALSE(judge_it(normalized(), normalized_with("0.0f", "d * d", "1e-5f")).admitted) << "no mean";
+  EXPECT_FALSE(judge_it(normalized(), normalized_with("t * 0.01f", "d * d", "1e-6f")).admitted) << "epsilon";
+  EXPECT_FALSE(judge_it(normalized(), normalized_with("t * 0.01f", "d * d", "0.0f")).admitted)
+      << "no epsilon";
+  EXPECT_FALSE(
+      judge_it(normalized(), normalized_with("t * 0.01f", "(float)(_Float16)(d * d)", "1e-5f")).admitted)
+      << "lower precision";
+  // E[x^2] - mean^2: cancels on shifted data.
+  EXPECT_FALSE(judge_it(normalized(), normalized_with("t * 0.01f", "r[j] * r[j] - m * m", "1e-5f")).admitted)
+      << "cancellation";
 }
 
 // --- memory

@@ -260,6 +260,35 @@ TEST(schedule, views_are_folded_into_loads) {
 )");
 }
 
+TEST(schedule, columns) {
+  check_graph(R"(graph @g(%x: f32[37,70], %w: f32[70], %r: f32[37,1]) {
+  %a = mul %x, %w : f32[37,70]
+  %b = add %a, %r : f32[37,70]
+  %s = sum %b axes=[0] keepdims=true : f32[1,70]
+  %m = max %x axes=[0] keepdims=true : f32[1,70]
+  %d = sub %s, %m : f32[1,70]
+  %e = mul %d, %w : f32[1,70]
+  return %e
+}
+)");
+  check_graph(R"(graph @g(%x: bf16[5,9,35]) {
+  %m = mean %x axes=[1] keepdims=true : bf16[5,1,35]
+  %d = sub %x, %m : bf16[5,9,35]
+  %v = var %x axes=[1] keepdims=true : bf16[5,1,35]
+  %e = const 0.0009765625 : bf16[]
+  %s = add %v, %e : bf16[5,1,35]
+  %i = rsqrt %s : bf16[5,1,35]
+  %y = mul %d, %i : bf16[5,9,35]
+  return %y
+}
+)");
+  check_graph(R"(graph @g(%x: i32[4,6,5,33]) {
+  %s = sum %x axes=[0,2] keepdims=false : i32[6,33]
+  return %s
+}
+)");
+}
+
 TEST(schedule, iota) {
   check_graph(R"(graph @g(%x: f32[12,48]) {
   %i = arange dtype=i32 size=48 start=0.0 step=1.0 : i32[48]

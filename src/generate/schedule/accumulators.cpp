@@ -57,7 +57,9 @@ void Body::accumulate(Scope& scope, int v) const {
   std::string x = convert(operand_dtype(kernel_, value, 0), text.accumulate, element_operand(scope, value, 0));
   std::string a = id("a", v);
   std::string next = fill(text.step, a, x);
-  scope.statement(a + " = " + (scope.tail ? "ap::select(ap::first(n), " + next + ", " + a + ")" : next) + ";");
+  // Lanes past the end are no part of a row; of columns each lane is its own row.
+  bool partial = scope.tail && !nest_.columns();
+  scope.statement(a + " = " + (partial ? "ap::select(ap::first(n), " + next + ", " + a + ")" : next) + ";");
 }
 
 void Body::accumulate_position(Scope& scope, int v) const {
@@ -93,7 +95,7 @@ std::string Body::merge_copies(int v, int depth) const {
 std::string Body::end_across(int v, const std::string& vector, int depth) const {
   auto& value = kernel_.values[v];
   auto text = text_of(v);
-  std::string end = text.across + "(" + vector + ")";
+  std::string end = nest_.columns() ? vector : text.across + "(" + vector + ")";
   if (value.dtype == Dtype::bf16) end = "ap::round_bf16(" + end + ")";
   if (value.dtype == Dtype::f16) end = "ap::round_f16(" + end + ")";
   return indent(depth) + "const " + vector_type(value.dtype) + " " + id("u", v) + " = " + end + ";\n";

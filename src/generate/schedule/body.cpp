@@ -31,7 +31,7 @@ bool Body::supported() const {
   for (auto& value : kernel_.values) {
     auto dtypes = operand_dtypes(value);
     if (is_reduction(value)) {
-      bool arg_ok = dtypes[0] != Dtype::bool_ && value.reduced.size() == 1 &&
+      bool arg_ok = dtypes[0] != Dtype::bool_ && !nest_.columns() && value.reduced.size() == 1 &&
           nest_.group_of(value.reduced[0]) == nest_.vector_group && nest_.inner_groups.empty();
       bool positional = value.op == Op::argmax || value.op == Op::argmin;
       if (positional ? !arg_ok : !reduction(value.op, dtypes[0], value.dtype)) return false;
@@ -99,25 +99,35 @@ std::string Body::position(AxisId axis, Dtype dtype, bool element) const {
   return convert(Dtype::i32, dtype, index);
 }
 
-std::string Body::load_unit(int access) const {
-  auto& a = nest_.accesses[access];
-  std::string offset = a.offset.is(0) ? "" : " + " + a.offset.text();
-  return "ap::uniform(b" + std::to_string(a.buffer) + offset + moved(a, nest_.unit_groups) + ")";
+// W elements from `pointer` on along the lanes.
+std::string Body::load_along(const std::string& pointer, const Extent& stride, bool tail) const {
+  if (stride.is(0)) return "ap::uniform(" + pointer + ")";
+  if (stride.is(1)) return "ap::load(" + pointer + " + j" + (tail ? ", n)" : ")");
+  std::string positions = tail ? "ap::positions(j, n)" : "ap::positions(j, ap::W)";
+  return "ap::gather(" + pointer + ", " + positions + " * " + stride.text() + ")";
 }
 
-std::string Body::unit_operand(const KernelValue& value, int i) const {
+std::string Body::load_unit(int access, bool tail) const {
+  auto& a = nest_.accesses[access];
+  std::string offset = a.offset.is(0) ? "" : " + " + a.offset.text();
+  std::string pointer = "b" + std::to_string(a.buffer) + offset + moved(a, nest_.unit_groups);
+  if (!nest_.columns()) return "ap::uniform(" + pointer + ")";
+  return load_along(pointer, a.strides[nest_.vector_group], tail);
+}
+
+std::string Body::unit_operand(const KernelValue& value, int i, bool tail) const {
   auto& operand = value.operands[i];
   Dtype dtype = operand_dtype(kernel_, value, i);
   switch (operand.kind) {
     case KernelOperand::Kind::value: return id("u", operand.id);
-    case KernelOperand::Kind::load: return load_unit(nest_.access_of(operand.id, operand.index));
+    case KernelOperand::Kind::load: return load_unit(nest_.access_of(operand.id, operand.index), tail);
     case KernelOperand::Kind::literal: return literal(dtype, operand.literal);
-    case KernelOperand::Kind::iota: return position(operand.id, dtype, false);
+    case KernelOperand::Kind::iota: return position(operand.id, dtype, nest_.columns());
   }
   return "";
 }
 
-std::string Body::unit_values(int after, int depth, bool scalars_only) const {
+std::string Body::unit_values(int after, int depth, bool tail, bool scalars_only) const {
   std::string text;
   for (size_t v = 0; v < kernel_.values.size(); ++v) {
     auto& value = kernel_.values[v];
@@ -125,15 +135,16 @@ std::string Body::unit_values(int after, int depth, bool scalars_only) const {
     std::string name = id("u", static_cast<int>(v));
     if (!is_reduction(value)) {
       std::vector<std::string> operands;
-      for (size_t i = 0; i < value.operands.size(); ++i) operands.push_back(unit_operand(value, static_cast<int>(i)));
+      for (size_t i = 0; i < value.operands.size(); ++i) operands.push_back(unit_operand(value, static_cast<int>(i), tail));
       text += indent(depth) + "const " + vector_type(value.dtype) + " " + name + " = " +
           *expression(value, operand_dtypes(value), operands) + ";\n";
     }
     if (value.output < 0) continue;
     auto& access = nest_.accesses[nest_.access_of(value.output, value.store)];
     std::string offset = access.offset.is(0) ? "" : " + " + access.offset.text();
+    bool vector = nest_.columns() && access.strides[nest_.vector_group].is(1);
     text += indent(depth) + "ap::store(b" + std::to_string(access.buffer) + offset + moved(access, nest_.unit_groups) +
-        ", " + name + ", 1);\n";
+        (vector ? " + j" : "") + ", " + name + (!vector ? ", 1" : tail ? ", n" : "") + ");\n";
   }
   return text;
 }
@@ -141,17 +152,7 @@ std::string Body::unit_values(int after, int depth, bool scalars_only) const {
 std::string Body::load_element(Scope& scope, int access) const {
   if (auto it = scope.loads.find(access); it != scope.loads.end()) return it->second;
   auto& stride = nest_.accesses[access].strides[nest_.vector_group];
-  std::string pointer = id("q", access);
-  std::string text;
-  if (stride.is(0)) {
-    text = "ap::uniform(" + pointer + ")";
-  } else if (stride.is(1)) {
-    text = "ap::load(" + pointer + " + j" + (scope.tail ? ", n)" : ")");
-  } else {
-    std::string positions = scope.tail ? "ap::positions(j, n)" : "ap::positions(j, ap::W)";
-    text = "ap::gather(" + pointer + ", " + positions + " * " + stride.text() + ")";
-  }
-  return scope.loads[access] = scope.define(id("x", access), text);
+  return scope.loads[access] = scope.define(id("x", access), load_along(id("q", access), stride, scope.tail));
 }
 
 std::string Body::element_operand(Scope& scope, const KernelValue& value, int i) const {
@@ -186,7 +187,7 @@ std::string Body::element_value(Scope& scope, int v) const {
 
 std::string Body::elements(int sweep, bool tail, int depth) const {
   Scope scope{sweep, tail, depth};
-  if (tail)
+  if (tail && !nest_.columns())
     for (int v : passes_.reductions[sweep]) {
       scope.statement("auto& " + id("a", v) + " = " + id("a", v) + "_0;");
       if (arg(v)) scope.statement("auto& " + id("i", v) + " = " + id("i", v) + "_0;");
@@ -198,16 +199,24 @@ std::string Body::elements(int sweep, bool tail, int depth) const {
     bool stream = choice_.stream && !tail;
     scope.statement(std::string(stream ? "ap::stream(" : "ap::store(") + target + ", " + name + (tail ? ", n);" : ");"));
   }
-  if (choice_.prefetch && !tail && sweep + 1 == passes_.count && !nest_.unit_groups.empty()) {
-    int unit = nest_.unit_groups.back();
-    for (size_t a = 0; a < nest_.accesses.size(); ++a) {
-      auto& access = nest_.accesses[a];
-      bool input = kernel_.buffers[access.buffer].role == BufferRole::in;
-      if (input && access.strides[nest_.vector_group].is(1) && !access.strides[unit].is(0))
-        scope.statement("ap::prefetch(" + id("q", static_cast<int>(a)) + " + j + " + access.strides[unit].text() + ");");
-    }
-  }
+  if (choice_.prefetch && !tail && (nest_.columns() || sweep + 1 == passes_.count)) scope.text += prefetches();
   return scope.text;
+}
+
+// The same lanes of the next unit; of columns, rows some way ahead.
+std::string Body::prefetches() const {
+  auto& groups = nest_.columns() ? nest_.inner_groups : nest_.unit_groups;
+  constexpr int rows_ahead = 16;
+  std::string text;
+  if (groups.empty()) return text;
+  for (size_t a = 0; a < nest_.accesses.size(); ++a) {
+    auto& access = nest_.accesses[a];
+    Extent step = access.strides[groups.back()].times(nest_.columns() ? rows_ahead : 1);
+    bool input = kernel_.buffers[access.buffer].role == BufferRole::in;
+    if (input && access.strides[nest_.vector_group].is(1) && !step.is(0))
+      text += "ap::prefetch(" + id("q", static_cast<int>(a)) + " + j + " + step.text() + ");\n";
+  }
+  return text;
 }
 
 }  // namespace autoperfect::schedule

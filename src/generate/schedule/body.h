@@ -25,8 +25,9 @@ class Body {
   std::string scratch_pointers(int depth) const;
   std::string unit_pointers(int depth) const;       // p<k>: where access k starts for this unit
   std::string inner_pointers(int sweep, int depth) const;  // q<k>: p<k> moved by the inner groups
-  // Values of the unit that are ready after that many sweeps. scalars_only: those without any axis.
-  std::string unit_values(int after, int depth, bool scalars_only = false) const;
+  // Values of the unit that are ready after that many sweeps. Of columns they are vectors at j (tail: n lanes of them).
+  // scalars_only: those without any axis.
+  std::string unit_values(int after, int depth, bool tail = false, bool scalars_only = false) const;
   std::string elements(int sweep, bool tail, int depth) const;  // one vector at j; tail: n elements of it
 
   std::string declare_accumulators(int sweep, int depth) const;
@@ -38,11 +39,13 @@ class Body {
 
  private:
   std::vector<Dtype> operand_dtypes(const KernelValue& value) const;
-  std::string unit_operand(const KernelValue& value, int operand) const;
+  std::string unit_operand(const KernelValue& value, int operand, bool tail) const;
   std::string element_operand(Scope& scope, const KernelValue& value, int operand) const;
   std::string element_value(Scope& scope, int v) const;
   std::string load_element(Scope& scope, int access) const;
-  std::string load_unit(int access) const;
+  std::string load_unit(int access, bool tail) const;
+  std::string load_along(const std::string& pointer, const Extent& stride, bool tail) const;
+  std::string prefetches() const;
   std::string position(AxisId axis, Dtype dtype, bool element) const;
   void accumulate(Scope& scope, int v) const;
   void accumulate_position(Scope& scope, int v) const;

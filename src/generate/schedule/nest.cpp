@@ -115,7 +115,7 @@ void Finder::collapse(bool reduced) {
   }
 }
 
-// The reduced group memory is contiguous along, in the largest buffer that moves along it at all.
+// Memory is contiguous along the group in the largest buffer that moves along it at all.
 bool Finder::unit_stride_along(int group) const {
   int64_t most = -1;
   bool unit = false;
@@ -153,7 +153,14 @@ bool Finder::choose_loops() {
     for (int g = 0; g + 1 < count; ++g) nest_.unit_groups.push_back(g);
     return true;
   }
-  if (!unit_stride_along(count - 1)) return false;
+  if (!unit_stride_along(count - 1)) {
+    if (parallel == 0 || !unit_stride_along(parallel - 1)) return false;
+    nest_.vector_group = parallel - 1;
+    nest_.shape = parallel == 1 ? Shape::columns_flat : Shape::columns_rows;
+    for (int g = 0; g + 1 < parallel; ++g) nest_.unit_groups.push_back(g);
+    for (int g = parallel; g < count; ++g) nest_.inner_groups.push_back(g);
+    return true;
+  }
   if (parallel == 0 && one_sweep()) {
     nest_.shape = count == 1 ? Shape::full_flat : Shape::full_rows;
     for (int g = 0; g + 1 < count; ++g) nest_.unit_groups.push_back(g);

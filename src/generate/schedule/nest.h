@@ -38,7 +38,9 @@ struct Access {
   std::vector<Extent> strides;  // per group
 };
 
-enum class Shape { flat, rows, full_flat, full_rows };
+// flat, rows: elements, or rows of them. full: reductions over everything, a partial result a chunk. columns: reductions
+// along a strided axis; the lanes are neighbouring columns.
+enum class Shape { flat, rows, full_flat, full_rows, columns_flat, columns_rows };
 
 struct Nest {
   std::vector<Group> groups;      // parallel ones first, then reduced ones, outermost first
@@ -50,10 +52,14 @@ struct Nest {
 
   int group_of(AxisId axis) const;
   int access_of(BufferId buffer, const std::vector<Affine>& index) const;
-  bool splits_vector_group() const { return shape == Shape::flat || shape == Shape::full_flat; }
+  bool columns() const { return shape == Shape::columns_flat || shape == Shape::columns_rows; }
+  bool full() const { return shape == Shape::full_flat || shape == Shape::full_rows; }
+  bool splits_vector_group() const {
+    return shape == Shape::flat || shape == Shape::full_flat || shape == Shape::columns_flat;
+  }
 };
 
-// None when the kernel is outside what the CPU schedules know (for example a reduction along a strided axis).
+// None when the kernel is outside what the CPU schedules know.
 std::optional<Nest> find_nest(const Kernel& kernel);
 
 }  // namespace autoperfect::schedule

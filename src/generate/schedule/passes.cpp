@@ -42,7 +42,7 @@ class PassFinder {
  private:
   bool loops_over(AxisId axis) const {
     int group = nest_.group_of(axis);
-    return group == nest_.vector_group ||
+    return (group == nest_.vector_group && !nest_.columns()) ||
         std::find(nest_.inner_groups.begin(), nest_.inner_groups.end(), group) != nest_.inner_groups.end();
   }
   void classify(int v);

@@ -26,6 +26,12 @@ int64_t output_bytes(const Kernel& kernel) {
 // Best guess first; duplicates in effect (nothing to keep, nothing to prefetch) are left out by their text.
 std::vector<Choice> choices(const Kernel& kernel, const schedule::Nest& nest) {
   bool large = output_bytes(kernel) >= streaming_bytes;
+  if (nest.columns()) {
+    std::vector<Choice> columns;
+    for (int unroll : {4, 8})
+      for (bool prefetch : {false, true}) columns.push_back({unroll, large, prefetch, Keep::nothing});
+    return columns;
+  }
   bool sweeps = find_passes(kernel, nest, Keep::nothing).count > 1;
   bool costly = !find_passes(kernel, nest, Keep::costly).kept.empty();
   std::vector<Choice> found;
@@ -52,6 +58,8 @@ std::string shape_text(schedule::Shape shape) {
     case schedule::Shape::rows: return "rows";
     case schedule::Shape::full_flat: return "full";
     case schedule::Shape::full_rows: return "full-rows";
+    case schedule::Shape::columns_flat: return "columns";
+    case schedule::Shape::columns_rows: return "columns-rows";
   }
   return "";
 }

@@ -23,11 +23,14 @@ class Writer {
   std::optional<Written> run();
 
  private:
-  bool full() const { return nest_.shape == Shape::full_flat || nest_.shape == Shape::full_rows; }
+  bool full() const { return nest_.full(); }
   void open(const char* head);
   void unit_index();
   void sweep(int s, bool accumulators_outside);
   void vector_loop(int s);
+  void column(bool tail);
+  void rows_of_column(int s, bool tail);
+  void columns();
   void finish();
   void set_launch();
   void line(const std::string& text) { source_ += std::string(2 * depth_, ' ') + text + "\n"; }
@@ -114,10 +117,57 @@ void Writer::sweep(int s, bool accumulators_outside) {
   if (!accumulators_outside) source_ += body_.combine(s, depth_);
 }
 
+// The rows under one vector of columns, the innermost loop unrolled.
+void Writer::rows_of_column(int s, bool tail) {
+  source_ += body_.declare_accumulators(s, depth_);
+  for (size_t k = 0; k + 1 < nest_.inner_groups.size(); ++k) {
+    std::string index = id("g", nest_.inner_groups[k]);
+    begin_block("for (long " + index + " = 0; " + index + " < " + nest_.groups[nest_.inner_groups[k]].size.text() +
+                "; ++" + index + ")");
+  }
+  int innermost = nest_.inner_groups.back();
+  std::string index = id("g", innermost), size = nest_.groups[innermost].size.text();
+  begin_block("");
+  line("auto body = [&](long " + index + body_.accumulator_parameters(s) + ") __attribute__((always_inline)) {");
+  source_ += body_.inner_pointers(s, depth_ + 1) + body_.elements(s, tail, depth_ + 1);
+  line("};");
+  line("long r = 0;");
+  std::string calls;
+  for (int k = 0; k < choice_.unroll; ++k)
+    calls += "body(r + " + std::to_string(k) + body_.accumulator_arguments(s, k) + "); ";
+  std::string step = std::to_string(choice_.unroll);
+  line("for (; r + " + step + " <= " + size + "; r += " + step + ") { " + calls + "}");
+  line("for (; r < " + size + "; ++r) body(r" + body_.accumulator_arguments(s, 0) + ");");
+  end_block();
+  for (size_t k = 0; k + 1 < nest_.inner_groups.size(); ++k) end_block();
+  source_ += body_.combine(s, depth_);
+}
+
+void Writer::column(bool tail) {
+  source_ += body_.unit_values(0, depth_, tail);
+  for (int s = 0; s < passes_.count; ++s) {
+    rows_of_column(s, tail);
+    source_ += body_.unit_values(s + 1, depth_, tail);
+  }
+}
+
+void Writer::columns() {
+  bool split = nest_.splits_vector_group();
+  line("long j = " + std::string(split ? "begin" : "0") + ";");
+  line("const long hi = " + (split ? "end" : nest_.groups[nest_.vector_group].size.text()) + ";");
+  begin_block("for (; j + ap::W <= hi; j += ap::W)");
+  column(false);
+  end_block();
+  begin_block("if (j < hi)");
+  line("const long n = hi - j;");
+  column(true);
+  end_block();
+}
+
 void Writer::finish() {
   open(finish_text);
   source_ += body_.gather_partials(depth_, launch_.partial_bytes);
-  source_ += body_.unit_values(0, depth_, true);
+  source_ += body_.unit_values(0, depth_, false, true);
   source_ += body_.unit_values(1, depth_);
   end_block();
 }
@@ -126,6 +176,11 @@ void Writer::set_launch() {
   for (int g : nest_.unit_groups)
     for (AxisId axis : nest_.groups[g].axes) launch_.parallel.push_back(axis);
   int64_t elements = 1;
+  auto reduced_elements = [&] {
+    int64_t count = 1;
+    for (auto& group : nest_.groups) count *= group.reduced ? group.seen_size : 1;
+    return count;
+  };
   for (size_t g = 0; g < nest_.groups.size(); ++g)
     if (std::find(nest_.unit_groups.begin(), nest_.unit_groups.end(), static_cast<int>(g)) == nest_.unit_groups.end())
       elements *= nest_.groups[g].seen_size;
@@ -133,7 +188,7 @@ void Writer::set_launch() {
   if (nest_.splits_vector_group()) {
     if (nest_.vector_group >= 0)
       for (AxisId axis : nest_.groups[nest_.vector_group].axes) launch_.parallel.push_back(axis);
-    launch_.grain = elements_a_chunk;
+    launch_.grain = std::max<int64_t>(64, elements_a_chunk / std::max<int64_t>(1, nest_.columns() ? reduced_elements() : 1));
     launch_.align = 64;  // chunks start on a cache line of the aligned outputs, whatever the dtype
   } else {
     launch_.grain = std::max<int64_t>(1, elements_a_chunk / std::max<int64_t>(1, elements));
@@ -154,10 +209,14 @@ std::optional<Written> Writer::run() {
     if (!nest_.unit_groups.empty()) unit_index();
   }
   source_ += body_.unit_pointers(depth_);
-  source_ += body_.unit_values(0, depth_);
-  for (int s = 0; s < passes_.count; ++s) {
-    sweep(s, full());
-    if (!full()) source_ += body_.unit_values(s + 1, depth_);
+  if (nest_.columns()) {
+    columns();
+  } else {
+    source_ += body_.unit_values(0, depth_);
+    for (int s = 0; s < passes_.count; ++s) {
+      sweep(s, full());
+      if (!full()) source_ += body_.unit_values(s + 1, depth_);
+    }
   }
   if (units) end_block();
   if (full()) source_ += body_.store_partials(depth_);
