@@ -1,4 +1,5 @@
 #include <map>
+#include <mutex>
 
 #include "cache/cache.h"
 #include "ir/graph_text.h"
@@ -121,10 +122,13 @@ std::vector<mx::array> Program::call(const std::vector<mx::array>& arguments) co
 
 ArrayFunction compile(ArrayFunction fn, const CompileOptions& options) {
   struct State {
+    std::mutex mutex;
     std::map<std::string, std::shared_ptr<Program>> programs;
   };
   auto state = std::make_shared<State>();
   return [fn = std::move(fn), options, state](const std::vector<mx::array>& arguments) {
+    // A transformation around this call wants MLX's own operations.
+    if (in_transformation()) return fn(arguments);
     std::string key;
     for (auto& array : arguments) {
       key += name(from_mlx(array.dtype()));
@@ -133,8 +137,13 @@ ArrayFunction compile(ArrayFunction fn, const CompileOptions& options) {
     }
     auto stream = mx::default_stream(mx::default_device());
     key += std::to_string(stream.index) + (stream.device == mx::Device::cpu ? "c" : "g");
-    auto& program = state->programs[key];
-    if (!program) program = Program::build(fn, arguments, options);
+    std::shared_ptr<Program> program;
+    {
+      std::lock_guard lock(state->mutex);
+      auto& kept = state->programs[key];
+      if (!kept) kept = Program::build(fn, arguments, options);
+      program = kept;
+    }
     return program->captured().uses_tracers ? fn(arguments) : program->call(arguments);
   };
 }

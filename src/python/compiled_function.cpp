@@ -1,5 +1,8 @@
 #include "python/compiled_function.h"
 
+#include <cstdlib>
+
+#include "compile/cpu/compile.h"
 #include "mlx/compile_impl.h"
 #include "python/inspect.h"
 #include "support/options.h"
@@ -15,8 +18,11 @@ constexpr size_t most_entries = 256;
 // step counter, a growing sequence) would otherwise cost a trace and kernels each time, for nothing.
 constexpr size_t built_at_once = 4;
 
-// mx.disable_compile() and MLX_DISABLE_COMPILE: then MLX's own compile gives the function back.
+// mx.disable_compile() and MLX_DISABLE_COMPILE: then MLX's own compile gives the function back. It does so as well where
+// there is no g++, which is nothing the user asked for.
 bool compile_is_disabled() {
+  static const bool has_compiler = !find_program("g++").empty();
+  if (!has_compiler) return std::getenv("MLX_DISABLE_COMPILE") != nullptr;
   using Function = mx::detail::ArraysAndExtra (*)(const Arrays&);
   Function probe = [](const Arrays&) { return mx::detail::ArraysAndExtra{}; };
   return mx::detail::compile(mx::detail::ArrayFnWithExtra(probe), 1, false, {}).target<Function>() != nullptr;

@@ -165,7 +165,7 @@ def test_problems_names_what_a_document_lacks():
     assert report.problems({**document, "cases": [{"name": "x"}]})
 
 
-def test_kernel_texts_run_like_the_program():
+def test_every_region_has_its_kernel_text():
     workload = WORKLOADS["group_norm"]
     arguments = workload.make_args((8, 64))
     fast = product.compile(workload.function)

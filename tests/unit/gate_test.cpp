@@ -283,7 +283,6 @@ Candidate softmax_with(const std::string& exp_of, const std::string& maximum, co
           ") s += o[j]; }\n"
           "  for (int j = 0; j < 100; j++) o[j] = o[j] / s;\n"
           "}",
-      "static float coarse(float x) { return __builtin_expf(x) * (1 + 1e-5f); }\n"
       "static float halves(float x) { return (float)(_Float16)__builtin_expf(x); }\n"
       "static float skips(float x) { return x < -9 ? 0.0f : __builtin_expf(x); }");
 }

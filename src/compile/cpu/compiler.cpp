@@ -25,19 +25,6 @@ bool is_program(const std::string& path) {
   return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
-// As a shell would find it, but never relative to the current directory. Empty: not found.
-std::string find_program(const std::string& name) {
-  if (name.empty()) return "";
-  if (name[0] == '/') return is_program(name) ? name : "";
-  if (name.find('/') != std::string::npos) return "";
-  const char* path = getenv("PATH");
-  std::istringstream folders(path ? path : "/usr/local/bin:/usr/bin:/bin");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    if (!folder.empty() && folder[0] == '/' && is_program(folder + "/" + name)) return folder + "/" + name;
-  }
-  return "";
-}
-
 // Which program it is without running it: a warm start must not start a compiler. Links are followed, so that
 // an upgrade behind /usr/bin/g++ is seen.
 std::string identity_of(const std::string& path) {
@@ -66,6 +53,18 @@ Result<Compiler> find_compiler() {
 }
 
 }  // namespace
+
+std::string find_program(const std::string& name) {
+  if (name.empty()) return "";
+  if (name[0] == '/') return is_program(name) ? name : "";
+  if (name.find('/') != std::string::npos) return "";
+  const char* path = getenv("PATH");
+  std::istringstream folders(path ? path : "/usr/local/bin:/usr/bin:/bin");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (!folder.empty() && folder[0] == '/' && is_program(folder + "/" + name)) return folder + "/" + name;
+  }
+  return "";
+}
 
 std::string version_of(const Compiler& compiler) {
   ProcessOptions options;

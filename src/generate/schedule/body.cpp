@@ -199,12 +199,12 @@ std::string Body::elements(int sweep, bool tail, int depth) const {
     bool stream = choice_.stream && !tail;
     scope.statement(std::string(stream ? "ap::stream(" : "ap::store(") + target + ", " + name + (tail ? ", n);" : ");"));
   }
-  if (choice_.prefetch && !tail && (nest_.columns() || sweep + 1 == passes_.count)) scope.text += prefetches();
+  if (choice_.prefetch && !tail && (nest_.columns() || sweep + 1 == passes_.count)) scope.text += prefetches(depth);
   return scope.text;
 }
 
 // The same lanes of the next unit; of columns, rows some way ahead.
-std::string Body::prefetches() const {
+std::string Body::prefetches(int depth) const {
   auto& groups = nest_.columns() ? nest_.inner_groups : nest_.unit_groups;
   constexpr int rows_ahead = 16;
   std::string text;
@@ -214,7 +214,7 @@ std::string Body::prefetches() const {
     Extent step = access.strides[groups.back()].times(nest_.columns() ? rows_ahead : 1);
     bool input = kernel_.buffers[access.buffer].role == BufferRole::in;
     if (input && access.strides[nest_.vector_group].is(1) && !step.is(0))
-      text += "ap::prefetch(" + id("q", static_cast<int>(a)) + " + j + " + step.text() + ");\n";
+      text += indent(depth) + "ap::prefetch(" + id("q", static_cast<int>(a)) + " + j + " + step.text() + ");\n";
   }
   return text;
 }

@@ -45,7 +45,7 @@ class Body {
   std::string load_element(Scope& scope, int access) const;
   std::string load_unit(int access, bool tail) const;
   std::string load_along(const std::string& pointer, const Extent& stride, bool tail) const;
-  std::string prefetches() const;
+  std::string prefetches(int depth) const;
   std::string position(AxisId axis, Dtype dtype, bool element) const;
   void accumulate(Scope& scope, int v) const;
   void accumulate_position(Scope& scope, int v) const;
