@@ -21,8 +21,8 @@ struct Timing {
 
 struct BenchOptions {
   int warmup = 2;
-  int iterations = 15;      // rounds; each contender runs once a round, in rotating order
-  double max_seconds = 2;   // whole call; rounds stop early, but never below 3
+  int iterations = 15;            // rounds; each contender runs once a round, in rotating order
+  double max_seconds = 2;         // whole call; rounds stop early, but never below 3
   std::function<double()> clock;  // seconds, monotonic; empty: the machine's (tests give their own)
 };
 

@@ -1,9 +1,10 @@
 // cache ls | clear: what was kept on disk.
+#include "cache/cache.h"
+
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
-#include "cache/cache.h"
 #include "cli/command.h"
 #include "cli/input.h"
 

@@ -35,10 +35,12 @@ std::vector<Row> examine() {
   rows.push_back({"threads", std::to_string(pool_threads())});
   rows.push_back({"copy limit", fmt::format("{:.1f} GB/s", this_machine().copy_bytes_per_second / 1e9)});
   std::string worker = worker_path();
-  rows.push_back({"gate worker", worker.empty() ? "missing: no kernel is admitted" : worker, !worker.empty()});
+  rows.push_back(
+      {"gate worker", worker.empty() ? "missing: no kernel is admitted" : worker, !worker.empty()});
   auto& cache = Cache::instance();
   rows.push_back(
-      {"cache", cache.persistent() ? cache.directory() : "memory only: the directory is not private or not writable",
+      {"cache",
+       cache.persistent() ? cache.directory() : "memory only: the directory is not private or not writable",
        cache.persistent()});
   return rows;
 }
@@ -54,7 +56,8 @@ Action declare_doctor(CLI::App& app) {
     for (const auto& row : examine()) {
       good = good && row.good;
       out[row.name] = row.value;
-      if (!*as_json) write_output(fmt::format("{} {:<12} {}\n", row.good ? "ok  " : "FAIL", row.name, row.value));
+      if (!*as_json)
+        write_output(fmt::format("{} {:<12} {}\n", row.good ? "ok  " : "FAIL", row.name, row.value));
     }
     if (*as_json) write_output(out.dump(2) + "\n");
     return static_cast<int>(good ? exit_ok : exit_bad_input);

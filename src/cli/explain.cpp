@@ -27,7 +27,11 @@ Status explain_graph(const Graph& graph) {
   for (const auto& node : graph.nodes)
     if (node.op == Op::opaque)
       return Diagnostic{
-          "cli", "opaque", "an opaque op has no primitive outside of its capture", node.where, "explain it from Python"};
+          "cli",
+          "opaque",
+          "an opaque op has no primitive outside of its capture",
+          node.where,
+          "explain it from Python"};
   auto function = [&](const std::vector<mx::array>& inputs) { return interpret(graph, inputs); };
   write_output(explain(*Program::build(function, arguments_of(graph))));
   return Success{};

@@ -20,7 +20,8 @@ struct GateArguments {
 Status print_candidates(const Kernel& kernel) {
   auto candidates = generate_schedules(kernel, default_cpu_target());
   if (candidates.empty())
-    return Diagnostic{"generate", "no-schedule", "the built-in schedules have no form for this kernel", {}, ""};
+    return Diagnostic{
+        "generate", "no-schedule", "the built-in schedules have no form for this kernel", {}, ""};
   for (const auto& candidate : candidates) {
     write_output("// " + candidate.provenance + "\n" + candidate.source + "\n");
   }
@@ -29,13 +30,21 @@ Status print_candidates(const Kernel& kernel) {
 
 void print_verdict(const Candidate& candidate, const Verdict& verdict) {
   write_output(fmt::format(
-      "{}: {} in {:.0f} ms ({})\n", candidate.provenance, verdict.admitted ? "admitted" : "rejected",
-      verdict.seconds * 1e3, verdict.isolation));
+      "{}: {} in {:.0f} ms ({})\n",
+      candidate.provenance,
+      verdict.admitted ? "admitted" : "rejected",
+      verdict.seconds * 1e3,
+      verdict.isolation));
   for (const auto& family : verdict.families)
     write_output(fmt::format(
-        "  {:<24} {}  worst {:.2f} ulp (eager {:.2f}) {}\n", family.family, family.passed ? "pass" : "FAIL",
-        family.worst_ulp, family.eager_ulp, family.failure));
-  for (const auto& failure : verdict.failures) write_output("  " + format(failure) + "\n");
+        "  {:<24} {}  worst {:.2f} ulp (eager {:.2f}) {}\n",
+        family.family,
+        family.passed ? "pass" : "FAIL",
+        family.worst_ulp,
+        family.eager_ulp,
+        family.failure));
+  for (const auto& failure : verdict.failures)
+    write_output("  " + format(failure) + "\n");
 }
 
 // The gate on every built-in candidate; an error when one of them does not pass.
@@ -49,7 +58,8 @@ Status gate_candidates(const Kernel& kernel, const GateArguments& arguments) {
   options.eager = [&](const std::vector<Tensor>& inputs) { return runner.eager(inputs); };
   auto candidates = generate_schedules(kernel, default_cpu_target());
   if (candidates.empty())
-    return Diagnostic{"generate", "no-schedule", "the built-in schedules have no form for this kernel", {}, ""};
+    return Diagnostic{
+        "generate", "no-schedule", "the built-in schedules have no form for this kernel", {}, ""};
   std::vector<Diagnostic> failures;
   for (auto& candidate : candidates) {
     auto binary = compile_cpu(candidate.source, *compiler);

@@ -9,12 +9,36 @@ enum class Weight { free, light, division, heavy };
 
 Weight weight_of(Op op) {
   switch (op) {
-    case Op::exp: case Op::expm1: case Op::log: case Op::log2: case Op::log10: case Op::log1p: case Op::sin:
-    case Op::cos: case Op::tan: case Op::sinh: case Op::cosh: case Op::tanh: case Op::asin: case Op::acos:
-    case Op::atan: case Op::asinh: case Op::acosh: case Op::atanh: case Op::erf: case Op::erfinv: case Op::sigmoid:
-    case Op::power: case Op::logaddexp: case Op::atan2:
+    case Op::exp:
+    case Op::expm1:
+    case Op::log:
+    case Op::log2:
+    case Op::log10:
+    case Op::log1p:
+    case Op::sin:
+    case Op::cos:
+    case Op::tan:
+    case Op::sinh:
+    case Op::cosh:
+    case Op::tanh:
+    case Op::asin:
+    case Op::acos:
+    case Op::atan:
+    case Op::asinh:
+    case Op::acosh:
+    case Op::atanh:
+    case Op::erf:
+    case Op::erfinv:
+    case Op::sigmoid:
+    case Op::power:
+    case Op::logaddexp:
+    case Op::atan2:
       return Weight::heavy;
-    case Op::div: case Op::sqrt: case Op::rsqrt: case Op::remainder: case Op::floor_divide:
+    case Op::div:
+    case Op::sqrt:
+    case Op::rsqrt:
+    case Op::remainder:
+    case Op::floor_divide:
       return Weight::division;
     default:
       return class_of(op) == OpClass::view || class_of(op) == OpClass::source ? Weight::free : Weight::light;
@@ -24,21 +48,30 @@ Weight weight_of(Op op) {
 // Flops of one element in a vectorised kernel of ours.
 double flops_of(Weight weight) {
   switch (weight) {
-    case Weight::free: return 0;
-    case Weight::light: return 1;
-    case Weight::division: return 8;
-    case Weight::heavy: return 30;
+    case Weight::free:
+      return 0;
+    case Weight::light:
+      return 1;
+    case Weight::division:
+      return 8;
+    case Weight::heavy:
+      return 30;
   }
   return 0;
 }
 
-// Seconds an element costs in MLX's scalar CPU loops beyond the memory traffic: a libm call, a division, an add.
+// Seconds an element costs in MLX's scalar CPU loops beyond the memory traffic: a libm call, a division, an
+// add.
 double mlx_seconds_of(Weight weight) {
   switch (weight) {
-    case Weight::free: return 0;
-    case Weight::light: return 0.4e-9;
-    case Weight::division: return 1.2e-9;
-    case Weight::heavy: return 8e-9;
+    case Weight::free:
+      return 0;
+    case Weight::light:
+      return 0.4e-9;
+    case Weight::division:
+      return 1.2e-9;
+    case Weight::heavy:
+      return 8e-9;
   }
   return 0;
 }
@@ -52,22 +85,27 @@ RegionCost cost_of(
     const std::vector<ValueId>& outputs,
     const Target& target) {
   RegionCost cost;
-  for (ValueId v : inputs) cost.bytes_read += graph.type(v).bytes();
-  for (ValueId v : outputs) cost.bytes_written += graph.type(v).bytes();
+  for (ValueId v : inputs)
+    cost.bytes_read += graph.type(v).bytes();
+  for (ValueId v : outputs)
+    cost.bytes_written += graph.type(v).bytes();
   int64_t unfused_bytes = 0;
   for (NodeId id : nodes) {
     const Node& node = graph.nodes[id];
     Weight weight = weight_of(node.op);
     if (weight == Weight::free) continue;
     bool reduces = class_of(node.op) == OpClass::reduction;
-    double elements = static_cast<double>(graph.type(reduces ? node.operands[0] : node.results[0]).elements());
+    double elements =
+        static_cast<double>(graph.type(reduces ? node.operands[0] : node.results[0]).elements());
     cost.flops += elements * flops_of(weight);
     int64_t bytes = 0;
-    for (ValueId v : node.operands) bytes += graph.type(v).bytes();
-    for (ValueId v : node.results) bytes += graph.type(v).bytes();
+    for (ValueId v : node.operands)
+      bytes += graph.type(v).bytes();
+    for (ValueId v : node.results)
+      bytes += graph.type(v).bytes();
     unfused_bytes += bytes;
     cost.unfused_seconds += target.mlx_op_seconds + elements * mlx_seconds_of(weight) +
-        static_cast<double>(bytes) / target.mlx_bytes_per_second;
+                            static_cast<double>(bytes) / target.mlx_bytes_per_second;
   }
   int64_t fused_bytes = cost.bytes_read + cost.bytes_written;
   cost.bytes_saved = std::max<int64_t>(0, unfused_bytes - fused_bytes);

@@ -1,5 +1,5 @@
-// What work costs: bytes moved, flops, live bytes, launches, roofline time, against the description of a target.
-// First gate only; measurement decides.
+// What work costs: bytes moved, flops, live bytes, launches, roofline time, against the description of a
+// target. First gate only; measurement decides.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 namespace autoperfect {
 
 struct Target {
-  std::string name = "cpu";          // "cpu.avx512", "cpu.avx2", "cpu.neon", "cpu.generic"
+  std::string name = "cpu";  // "cpu.avx512", "cpu.avx2", "cpu.neon", "cpu.generic"
   int threads = 1;
-  int lanes = 4;                     // f32 lanes of a vector register
+  int lanes = 4;                        // f32 lanes of a vector register
   double copy_bytes_per_second = 10e9;  // read + written, streaming stores, all cores
   double flops_per_second = 50e9;       // f32 FMA peak, all cores
   double launch_seconds = 5e-6;         // fixed cost of one of our kernels
   // MLX on this target: what the alternative costs.
-  double mlx_op_seconds = 1.5e-6;          // fixed cost of one MLX op
-  double mlx_bytes_per_second = 5e9;       // of its single-threaded loops
+  double mlx_op_seconds = 1.5e-6;     // fixed cost of one MLX op
+  double mlx_bytes_per_second = 5e9;  // of its single-threaded loops
 };
 
 struct RegionCost {

@@ -12,7 +12,9 @@ namespace {
 // Larger reductions over everything are cut at the scalar, so that all cores share the sum.
 constexpr int64_t single_unit_elements = int64_t{1} << 20;
 
-bool supported(Dtype dtype) { return dtype != Dtype::f64 && dtype != Dtype::c64; }
+bool supported(Dtype dtype) {
+  return dtype != Dtype::f64 && dtype != Dtype::c64;
+}
 
 Shape without_ones(const Shape& shape) {
   Shape kept;
@@ -40,7 +42,8 @@ class Unifier {
     return it->second;
   }
   int find(int v) {
-    while (parents_[v] != v) v = parents_[v] = parents_[parents_[v]];
+    while (parents_[v] != v)
+      v = parents_[v] = parents_[parents_[v]];
     return v;
   }
   void unite(int a, int b) {
@@ -68,7 +71,8 @@ class Unifier {
 void unify_right_aligned(Unifier& unifier, ValueId narrow, ValueId wide) {
   auto a = unifier.of(narrow);
   auto b = unifier.of(wide);
-  for (size_t d = 0; d < a.size(); ++d) unifier.unite(a[a.size() - 1 - d], b[b.size() - 1 - d]);
+  for (size_t d = 0; d < a.size(); ++d)
+    unifier.unite(a[a.size() - 1 - d], b[b.size() - 1 - d]);
 }
 
 std::vector<int64_t> reduced_dims(const Node& node) {
@@ -94,14 +98,16 @@ void unify_reshape(Unifier& unifier, const Node& node) {
   auto in = unifier.of(node.operands[0]);
   auto out = unifier.of(node.results[0]);
   std::erase(in, -1), std::erase(out, -1);
-  for (size_t d = 0; d < in.size(); ++d) unifier.unite(in[d], out[d]);
+  for (size_t d = 0; d < in.size(); ++d)
+    unifier.unite(in[d], out[d]);
 }
 
 void unify_transpose(Unifier& unifier, const Node& node) {
   auto in = unifier.of(node.operands[0]);
   auto out = unifier.of(node.results[0]);
   auto& axes = node.attributes.get<std::vector<int64_t>>("axes");
-  for (size_t d = 0; d < axes.size(); ++d) unifier.unite(in[axes[d]], out[d]);
+  for (size_t d = 0; d < axes.size(); ++d)
+    unifier.unite(in[axes[d]], out[d]);
 }
 
 void unify(Unifier& unifier, const Graph& graph, const Node& node) {
@@ -159,7 +165,8 @@ std::string Search::unify_all() {
   return "";
 }
 
-// A reduced axis is a bound name: reductions of different tensors over axes of the same sizes run in one loop.
+// A reduced axis is a bound name: reductions of different tensors over axes of the same sizes run in one
+// loop.
 void Search::share_reduced_axes() {
   auto bound = [&](const Node& node) {
     std::vector<std::pair<int64_t, int>> axes;
@@ -175,8 +182,10 @@ void Search::share_reduced_axes() {
     if (!first) first = &node;
     auto a = bound(*first), b = bound(node);
     bool same = a.size() == b.size();
-    for (size_t k = 0; same && k < a.size(); ++k) same = a[k].first == b[k].first;
-    for (size_t k = 0; same && k < a.size(); ++k) unifier.unite(a[k].second, b[k].second);
+    for (size_t k = 0; same && k < a.size(); ++k)
+      same = a[k].first == b[k].first;
+    for (size_t k = 0; same && k < a.size(); ++k)
+      unifier.unite(a[k].second, b[k].second);
   }
 }
 
@@ -189,12 +198,14 @@ std::string Search::order_axes() {
   ValueId spanning = -1;
   auto spans = [&](ValueId value) {
     auto& dims = unifier.of(value);
-    return static_cast<size_t>(std::count_if(dims.begin(), dims.end(), [](int v) { return v >= 0; })) == all.size();
+    return static_cast<size_t>(std::count_if(dims.begin(), dims.end(), [](int v) { return v >= 0; })) ==
+           all.size();
   };
   for (NodeId id : nodes) {
     if (input_views.count(id)) continue;
     for (ValueId operand : graph.nodes[id].operands)
-      if (!is_inlined(graph, operand) && spans(operand) && (spanning < 0 || !computed(spanning))) spanning = operand;
+      if (!is_inlined(graph, operand) && spans(operand) && (spanning < 0 || !computed(spanning)))
+        spanning = operand;
     if (spans(graph.nodes[id].results[0])) spanning = graph.nodes[id].results[0];
   }
   if (input_views.size() == nodes.size()) return "";  // nothing is computed yet
@@ -207,7 +218,8 @@ std::string Search::order_axes() {
   }
   for (auto& [value, dims] : unifier.variables()) {
     auto& axes = domain.axes[value];
-    for (int v : dims) axes.push_back(v < 0 ? -1 : axis_of(v));
+    for (int v : dims)
+      axes.push_back(v < 0 ? -1 : axis_of(v));
   }
   return "";
 }
@@ -228,7 +240,8 @@ std::string Search::find_reduced() {
     common = here;
   }
   if (common)
-    for (int axis : *common) domain.reduced[axis] = true;
+    for (int axis : *common)
+      domain.reduced[axis] = true;
   return "";
 }
 
@@ -238,7 +251,8 @@ int fastest_axis(Search& search) {
   int fastest = -1;
   for (auto& [value, axes] : search.domain.axes) {
     NodeId p = search.graph.values[value].producer;
-    if (search.computed(value) || (p >= 0 && search.input_views.count(p) && search.graph.nodes[p].op == Op::transpose))
+    if (search.computed(value) ||
+        (p >= 0 && search.input_views.count(p) && search.graph.nodes[p].op == Op::transpose))
       continue;
     int64_t bytes = search.graph.type(value).bytes();
     auto inner = std::find_if(axes.rbegin(), axes.rend(), [](int a) { return a >= 0; });
@@ -262,15 +276,18 @@ std::string Search::find_kind() {
   for (NodeId id : nodes) {
     const Node& node = graph.nodes[id];
     positional |= node.op == Op::argmax || node.op == Op::argmin;
-    bool reads = std::any_of(node.operands.begin(), node.operands.end(), [&](ValueId v) { return after.count(v); });
+    bool reads =
+        std::any_of(node.operands.begin(), node.operands.end(), [&](ValueId v) { return after.count(v); });
     auto& axes = domain.axes.at(node.results[0]);
     bool elements = std::any_of(axes.begin(), axes.end(), [](int a) { return a >= 0; });
     second_sweep |= reads && (elements || class_of(node.op) == OpClass::reduction);
     if (reads || class_of(node.op) == OpClass::reduction) after.insert(node.results[0]);
   }
   if (!second_sweep && !positional) return domain.kind = RegionKind::full_reduction, "";
-  int64_t elements = std::accumulate(domain.sizes.begin(), domain.sizes.end(), int64_t{1}, std::multiplies<>());
-  if (elements > single_unit_elements) return "a reduction over everything is shared by all cores and ends its kernel";
+  int64_t elements =
+      std::accumulate(domain.sizes.begin(), domain.sizes.end(), int64_t{1}, std::multiplies<>());
+  if (elements > single_unit_elements)
+    return "a reduction over everything is shared by all cores and ends its kernel";
   return "";
 }
 
@@ -308,11 +325,13 @@ std::string why_not_fusable(const Graph& graph, NodeId id) {
     if (auto why = check(v); !why.empty()) return why;
   for (ValueId v : node.results)
     if (auto why = check(v); !why.empty()) return why;
-  if (node.op == Op::power && !is_floating(graph.type(node.results[0]).dtype)) return "integer power is left to MLX";
+  if (node.op == Op::power && !is_floating(graph.type(node.results[0]).dtype))
+    return "integer power is left to MLX";
   bool boolean = op_class == OpClass::elementwise && graph.type(node.operands[0]).dtype == Dtype::bool_ &&
-      graph.type(node.results[0]).dtype == Dtype::bool_;
+                 graph.type(node.results[0]).dtype == Dtype::bool_;
   bool arithmetic = node.op == Op::add || node.op == Op::sub || node.op == Op::mul || node.op == Op::div ||
-      node.op == Op::maximum || node.op == Op::minimum || node.op == Op::remainder || node.op == Op::floor_divide;
+                    node.op == Op::maximum || node.op == Op::minimum || node.op == Op::remainder ||
+                    node.op == Op::floor_divide;
   if (boolean && arithmetic) return "arithmetic on bool is left to MLX";
   return "";
 }

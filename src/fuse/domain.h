@@ -1,5 +1,6 @@
-// The iteration space of a region: which axis each dimension of each value runs over. Found by unification: operands
-// of an elementwise op share axes, a reduction removes some, a view of an input renames or re-indexes its dimensions.
+// The iteration space of a region: which axis each dimension of each value runs over. Found by unification:
+// operands of an elementwise op share axes, a reduction removes some, a view of an input renames or
+// re-indexes its dimensions.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +15,12 @@
 namespace autoperfect {
 
 struct Domain {
-  std::vector<int64_t> sizes;                 // per axis, in order (that of the value that spans them all)
-  std::vector<bool> reduced;                  // per axis: every reduction of the region runs over exactly these
-  std::map<ValueId, std::vector<int>> axes;   // per value: the axis of each dimension, -1 where it has size 1
+  std::vector<int64_t> sizes;  // per axis, in order (that of the value that spans them all)
+  std::vector<bool> reduced;   // per axis: every reduction of the region runs over exactly these
+  std::map<ValueId, std::vector<int>> axes;  // per value: the axis of each dimension, -1 where it has size 1
   RegionKind kind = RegionKind::elementwise;
-  std::vector<NodeId> input_views;            // views of inputs: folded into loads
-  bool inner_is_reduced = false;              // the fastest axis of the largest input is a reduced one
+  std::vector<NodeId> input_views;  // views of inputs: folded into loads
+  bool inner_is_reduced = false;    // the fastest axis of the largest input is a reduced one
 };
 
 struct Refusal {
@@ -29,8 +30,8 @@ struct Refusal {
 // `nodes` ascending. Refuses, with the reason, what cannot be one kernel.
 std::variant<Domain, Refusal> find_domain(const Graph& graph, const std::vector<NodeId>& nodes);
 
-// What a region may hold at all: elementwise ops, reductions and axis-preserving views over supported dtypes. Empty:
-// it may; otherwise why not.
+// What a region may hold at all: elementwise ops, reductions and axis-preserving views over supported dtypes.
+// Empty: it may; otherwise why not.
 std::string why_not_fusable(const Graph& graph, NodeId node);
 
 // Rank-0 constants and aranges are written into the kernel that uses them and belong to no region.

@@ -13,7 +13,9 @@ namespace {
 constexpr double least_gain = 1.15;
 constexpr double least_seconds_saved = 3e-6;
 
-bool is_view(const Graph& graph, NodeId id) { return class_of(graph.nodes[id].op) == OpClass::view; }
+bool is_view(const Graph& graph, NodeId id) {
+  return class_of(graph.nodes[id].op) == OpClass::view;
+}
 
 // Views at the end of a region cost MLX nothing; they stay with MLX.
 void trim_trailing_views(const Graph& graph, const Uses& uses, std::vector<NodeId>& nodes) {
@@ -21,7 +23,8 @@ void trim_trailing_views(const Graph& graph, const Uses& uses, std::vector<NodeI
   for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
     if (!is_view(graph, *it)) continue;
     auto& readers = uses.readers[graph.nodes[*it].results[0]];
-    if (std::none_of(readers.begin(), readers.end(), [&](NodeId r) { return member.count(r); })) member.erase(*it);
+    if (std::none_of(readers.begin(), readers.end(), [&](NodeId r) { return member.count(r); }))
+      member.erase(*it);
   }
   nodes.assign(member.begin(), member.end());
 }
@@ -34,7 +37,7 @@ std::vector<ValueId> find_outputs(const Graph& graph, const Uses& uses, const st
     for (ValueId v : graph.nodes[id].results) {
       auto& readers = uses.readers[v];
       bool outside = uses.is_output[v] ||
-          std::any_of(readers.begin(), readers.end(), [&](NodeId r) { return !member.count(r); });
+                     std::any_of(readers.begin(), readers.end(), [&](NodeId r) { return !member.count(r); });
       if (!outside) continue;
       ValueId seen = v;
       while (graph.producer(seen) && member.count(graph.values[seen].producer) &&
@@ -94,10 +97,14 @@ std::string why_legal(const Graph& graph, const Region& region) {
 
 std::string_view name(RegionKind kind) {
   switch (kind) {
-    case RegionKind::elementwise: return "elementwise";
-    case RegionKind::row_reduction: return "row_reduction";
-    case RegionKind::full_reduction: return "full_reduction";
-    case RegionKind::column_reduction: return "column_reduction";
+    case RegionKind::elementwise:
+      return "elementwise";
+    case RegionKind::row_reduction:
+      return "row_reduction";
+    case RegionKind::full_reduction:
+      return "full_reduction";
+    case RegionKind::column_reduction:
+      return "column_reduction";
   }
   return "";
 }
@@ -128,7 +135,7 @@ Plan fuse(const Graph& graph, const Target& target, const FuseOptions& options) 
     region.cost = cost_of(graph, region.nodes, region.inputs, region.outputs, target);
     region.reason = why_legal(graph, region);
     bool wins = region.cost.unfused_seconds > least_gain * region.cost.fused_seconds &&
-        region.cost.unfused_seconds - region.cost.fused_seconds > least_seconds_saved;
+                region.cost.unfused_seconds - region.cost.fused_seconds > least_seconds_saved;
     if (wins || !options.gate_by_cost) {
       plan.regions.push_back(std::move(region));
     } else {

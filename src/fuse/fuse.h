@@ -1,6 +1,6 @@
-// Which parts of a canonical graph become one kernel. fuse() finds legal regions (each with its reason, each edge
-// where it stopped with a reason too) and keeps those the cost gate says can win. Deterministic; never changes the
-// graph.
+// Which parts of a canonical graph become one kernel. fuse() finds legal regions (each with its reason, each
+// edge where it stopped with a reason too) and keeps those the cost gate says can win. Deterministic; never
+// changes the graph.
 #pragma once
 
 #include <string>
@@ -16,8 +16,9 @@ std::string_view name(RegionKind kind);
 
 struct Region {
   RegionKind kind = RegionKind::elementwise;
-  std::vector<NodeId> nodes;     // ascending
-  std::vector<ValueId> inputs;   // read from outside, in order of first use; views of them are folded into loads
+  std::vector<NodeId> nodes;  // ascending
+  std::vector<ValueId>
+      inputs;  // read from outside, in order of first use; views of them are folded into loads
   std::vector<ValueId> outputs;  // read outside or returned, ascending
   std::string reason;            // why it is legal
   RegionCost cost;

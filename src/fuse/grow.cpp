@@ -17,10 +17,12 @@ std::vector<NodeId> merged(const std::vector<NodeId>& a, const std::vector<NodeI
 
 class Grower {
  public:
-  explicit Grower(const Graph& graph) : graph_(graph), uses_(find_uses(graph)), unit_of_(graph.nodes.size(), -1) {}
+  explicit Grower(const Graph& graph)
+      : graph_(graph), uses_(find_uses(graph)), unit_of_(graph.nodes.size(), -1) {}
 
   Growth run() {
-    for (NodeId id = 0; id < static_cast<NodeId>(graph_.nodes.size()); ++id) place(id);
+    for (NodeId id = 0; id < static_cast<NodeId>(graph_.nodes.size()); ++id)
+      place(id);
     sink();
     join_siblings();
     return std::move(growth_);
@@ -61,20 +63,23 @@ std::string Grower::why_not(const std::vector<NodeId>& nodes) const {
       if (!is_inlined(graph_, v) && (p < 0 || !member.count(p))) buffers.insert(v);
     }
   }
-  if (buffers.size() > most_buffers) return "the kernel would read over " + std::to_string(most_buffers) + " buffers";
+  if (buffers.size() > most_buffers)
+    return "the kernel would read over " + std::to_string(most_buffers) + " buffers";
   auto domain = find_domain(graph_, nodes);
   auto* refusal = std::get_if<Refusal>(&domain);
   return refusal ? refusal->reason : "";
 }
 
 void Grower::stop(const std::set<int>& units, NodeId consumer, const std::string& reason) {
-  for (int u : units) growth_.stops.push_back({growth_.units[u].nodes.back(), consumer, reason});
+  for (int u : units)
+    growth_.stops.push_back({growth_.units[u].nodes.back(), consumer, reason});
 }
 
 void Grower::absorb(int into, int from) {
   auto& target = growth_.units[into];
   target.nodes = merged(target.nodes, growth_.units[from].nodes);
-  for (NodeId id : growth_.units[from].nodes) unit_of_[id] = into;
+  for (NodeId id : growth_.units[from].nodes)
+    unit_of_[id] = into;
   growth_.units[from].nodes.clear();
 }
 
@@ -98,10 +103,12 @@ void Grower::place(NodeId id) {
     stop(latest, id, reason);
     return start(id, level + 1, false);
   }
-  bool after_boundary = std::any_of(latest.begin(), latest.end(), [&](int u) { return !growth_.units[u].fusable; });
+  bool after_boundary =
+      std::any_of(latest.begin(), latest.end(), [&](int u) { return !growth_.units[u].fusable; });
   if (latest.empty() || after_boundary) return start(id, level + 1, true);
   std::vector<NodeId> together{id};
-  for (int u : latest) together = merged(together, growth_.units[u].nodes);
+  for (int u : latest)
+    together = merged(together, growth_.units[u].nodes);
   if (auto reason = why_not(together); !reason.empty()) {
     stop(latest, id, reason);
     return start(id, level + 1, true);
@@ -158,12 +165,15 @@ void Grower::join_siblings() {
       if (why_not(together).empty()) absorb(home = it->second, u);
     }
     if (home != u)
-      for (ValueId v : read) first_reader[{growth_.units[home].level, v}] = home;
+      for (ValueId v : read)
+        first_reader[{growth_.units[home].level, v}] = home;
   }
 }
 
 }  // namespace
 
-Growth grow_units(const Graph& graph) { return Grower(graph).run(); }
+Growth grow_units(const Graph& graph) {
+  return Grower(graph).run();
+}
 
 }  // namespace autoperfect

@@ -1,4 +1,5 @@
-// Growth of regions: every fusable node joins the unit of its producers when the union is still one legal kernel.
+// Growth of regions: every fusable node joins the unit of its producers when the union is still one legal
+// kernel.
 #pragma once
 
 #include <vector>

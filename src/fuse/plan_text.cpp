@@ -12,7 +12,8 @@ constexpr std::string_view header = "autoperfect.plan 1";
 
 std::string value_list(const Graph& graph, const std::vector<ValueId>& values) {
   std::string text;
-  for (ValueId v : values) text += " %" + graph.values[v].name;
+  for (ValueId v : values)
+    text += " %" + graph.values[v].name;
   return text;
 }
 
@@ -23,7 +24,8 @@ std::string first_result(const Graph& graph, NodeId node) {
 
 std::string print_region(const Graph& graph, const Region& region, const char* word) {
   std::string text = std::string("  ") + word + " " + std::string(name(region.kind)) + " {\n    nodes";
-  for (NodeId id : region.nodes) text += " " + first_result(graph, id);
+  for (NodeId id : region.nodes)
+    text += " " + first_result(graph, id);
   text += "\n    inputs" + value_list(graph, region.inputs);
   text += "\n    outputs" + value_list(graph, region.outputs);
   return text + "\n    reason " + quote(region.reason) + "\n  }\n";
@@ -32,7 +34,8 @@ std::string print_region(const Graph& graph, const Region& region, const char* w
 class PlanParser {
  public:
   PlanParser(const Graph& graph, const std::string& text) : graph_(graph), reader_(text, "fuse") {
-    for (size_t v = 0; v < graph.values.size(); ++v) by_name_[graph.values[v].name] = static_cast<ValueId>(v);
+    for (size_t v = 0; v < graph.values.size(); ++v)
+      by_name_[graph.values[v].name] = static_cast<ValueId>(v);
   }
 
   Result<Plan> run() {
@@ -80,10 +83,14 @@ class PlanParser {
     Region region;
     Token kind = reader_.next();
     bool known = false;
-    for (auto k : {RegionKind::elementwise, RegionKind::row_reduction, RegionKind::full_reduction,
-                   RegionKind::column_reduction})
+    for (auto k :
+         {RegionKind::elementwise,
+          RegionKind::row_reduction,
+          RegionKind::full_reduction,
+          RegionKind::column_reduction})
       if (kind.text == name(k)) region.kind = k, known = true;
-    if (!known) reader_.report("unknown-kind", "no region kind is called '" + std::string(kind.text) + "'", kind.where);
+    if (!known)
+      reader_.report("unknown-kind", "no region kind is called '" + std::string(kind.text) + "'", kind.where);
     reader_.expect("{");
     for (reader_.skip_blank_lines(); !reader_.take("}"); reader_.skip_blank_lines()) {
       if (reader_.at(TokenKind::end_of_text)) return reader_.report_unexpected("'}'");
@@ -136,12 +143,14 @@ class PlanParser {
 
 std::string print(const Graph& graph, const Plan& plan) {
   std::string text = print(graph) + "\n" + std::string(header) + "\nplan {\n";
-  for (auto& region : plan.regions) text += print_region(graph, region, "region");
-  for (auto& region : plan.declined) text += print_region(graph, region, "declined");
+  for (auto& region : plan.regions)
+    text += print_region(graph, region, "region");
+  for (auto& region : plan.declined)
+    text += print_region(graph, region, "declined");
   for (auto& stop : plan.stops) {
     if (graph.nodes[stop.producer].results.empty() || graph.nodes[stop.consumer].results.empty()) continue;
     text += "  stop " + first_result(graph, stop.producer) + " " + first_result(graph, stop.consumer) + " " +
-        quote(stop.reason) + "\n";
+            quote(stop.reason) + "\n";
   }
   return text + "}\n";
 }
@@ -153,7 +162,8 @@ Result<std::pair<Graph, Plan>> parse_plan(const std::string& text) {
   auto graph = parse_graph(text.substr(0, at + 1));
   if (!graph) return graph.errors();
   // Lines keep their numbers: what came before is replaced by empty lines.
-  auto lines = static_cast<size_t>(std::count(text.begin(), text.begin() + static_cast<int64_t>(at) + 1, '\n'));
+  auto lines =
+      static_cast<size_t>(std::count(text.begin(), text.begin() + static_cast<int64_t>(at) + 1, '\n'));
   std::string rest = std::string(lines, '\n') + text.substr(at + 1);
   auto plan = PlanParser(*graph, rest).run();
   if (!plan) return plan.errors();

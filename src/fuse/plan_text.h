@@ -1,5 +1,5 @@
-// Text of a plan: the graph, then its regions by the names of their values. What `autoperfect fuse` prints and
-// `autoperfect lower` reads.
+// Text of a plan: the graph, then its regions by the names of their values. What `autoperfect fuse` prints
+// and `autoperfect lower` reads.
 #pragma once
 
 #include <string>

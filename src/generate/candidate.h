@@ -1,5 +1,5 @@
-// A kernel somebody proposes for a region: source, how to launch it, and where it came from. Nothing runs before it
-// was checked, compiled and passed the gate.
+// A kernel somebody proposes for a region: source, how to launch it, and where it came from. Nothing runs
+// before it was checked, compiled and passed the gate.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace autoperfect {
 
-// How the CPU runtime runs a kernel: the axes of `parallel`, flattened (outermost first), are `units`; the runtime cuts
-// [0, units) into chunks and calls the kernel on each. With partial_bytes > 0 each chunk has its own partial result
-// and finish() combines them in order; the number of chunks then depends on the sizes alone, so that results do not
-// depend on the number of threads.
+// How the CPU runtime runs a kernel: the axes of `parallel`, flattened (outermost first), are `units`; the
+// runtime cuts [0, units) into chunks and calls the kernel on each. With partial_bytes > 0 each chunk has its
+// own partial result and finish() combines them in order; the number of chunks then depends on the sizes
+// alone, so that results do not depend on the number of threads.
 struct Launch {
   std::vector<AxisId> parallel;
   int64_t grain = 1;          // fewest units worth a chunk of their own
@@ -30,8 +30,8 @@ struct Launch {
 //                           const long* dims);                       // only with partial_bytes > 0
 // in/out: buffers in ABI order; dims: sizes of the dynamic axes in axis order; [begin, end): units.
 struct Candidate {
-  std::string signature;   // of the kernel it is for
-  std::string target;      // Target::name
+  std::string signature;  // of the kernel it is for
+  std::string target;     // Target::name
   std::string language = "cpu";
   std::string source;
   Launch launch;

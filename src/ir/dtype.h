@@ -16,9 +16,17 @@ int64_t size_of(Dtype dtype);  // bytes of one element
 constexpr bool is_floating(Dtype d) {
   return d == Dtype::f16 || d == Dtype::bf16 || d == Dtype::f32 || d == Dtype::f64;
 }
-constexpr bool is_half(Dtype d) { return d == Dtype::f16 || d == Dtype::bf16; }
-constexpr bool is_signed_integer(Dtype d) { return d >= Dtype::i8 && d <= Dtype::i64; }
-constexpr bool is_unsigned_integer(Dtype d) { return d >= Dtype::u8 && d <= Dtype::u64; }
-constexpr bool is_integer(Dtype d) { return is_signed_integer(d) || is_unsigned_integer(d); }
+constexpr bool is_half(Dtype d) {
+  return d == Dtype::f16 || d == Dtype::bf16;
+}
+constexpr bool is_signed_integer(Dtype d) {
+  return d >= Dtype::i8 && d <= Dtype::i64;
+}
+constexpr bool is_unsigned_integer(Dtype d) {
+  return d >= Dtype::u8 && d <= Dtype::u64;
+}
+constexpr bool is_integer(Dtype d) {
+  return is_signed_integer(d) || is_unsigned_integer(d);
+}
 
 }  // namespace autoperfect

@@ -1,5 +1,5 @@
-// GraphIR: SSA over whole tensors, as MLX means them. Plain data: values and nodes are indices into flat vectors.
-// Behaviour lives in tables over ops.def and in free functions. See graph_text.h (print, parse) and
+// GraphIR: SSA over whole tensors, as MLX means them. Plain data: values and nodes are indices into flat
+// vectors. Behaviour lives in tables over ops.def and in free functions. See graph_text.h (print, parse) and
 // verify_graph (invariants).
 #pragma once
 
@@ -57,14 +57,16 @@ struct Graph {
   std::vector<ValueId> outputs;
 
   ValueId add_input(const std::string& name, TensorType type, const std::string& captured_hash = "");
-  // Appends a node with results of the given types. Names are made unique by a suffix; an empty name becomes t<N>.
+  // Appends a node with results of the given types. Names are made unique by a suffix; an empty name becomes
+  // t<N>.
   NodeId add_node(
       Op op,
       std::vector<ValueId> operands,
       std::vector<TensorType> types,
       Attributes attributes = {},
       const std::string& name = "");
-  // The same for a single result, with its type inferred by infer_types (throws InternalError when ill-typed).
+  // The same for a single result, with its type inferred by infer_types (throws InternalError when
+  // ill-typed).
   ValueId add(Op op, std::vector<ValueId> operands, Attributes attributes = {}, const std::string& name = "");
   ValueId add_constant(double value, Dtype dtype, const std::string& name = "");  // rank 0
 
@@ -83,9 +85,7 @@ Uses find_uses(const Graph& graph);
 
 // Types of the results from op, operand types and attributes. Errors say which rule was broken.
 Result<std::vector<TensorType>> infer_types(
-    Op op,
-    const std::vector<TensorType>& operands,
-    const Attributes& attributes);
+    Op op, const std::vector<TensorType>& operands, const Attributes& attributes);
 
 // Every violation of the invariants listed at its head; empty when the graph is well-formed.
 std::vector<Diagnostic> verify(const Graph& graph);

@@ -1,6 +1,6 @@
-// KernelIR: what one kernel must compute, for which buffers, how exactly, and nothing about how. Every value is
-// written with the axes it varies over; views are index maps on loads and stores. Plain data; see kernel_text.h and
-// verify(Kernel).
+// KernelIR: what one kernel must compute, for which buffers, how exactly, and nothing about how. Every value
+// is written with the axes it varies over; views are index maps on loads and stores. Plain data; see
+// kernel_text.h and verify(Kernel).
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ struct Axis {
   Where where = {};
 };
 
-// offset + sum(coefficient * axis): the index of one dimension of a buffer. Terms sorted by axis, coefficients not 0.
+// offset + sum(coefficient * axis): the index of one dimension of a buffer. Terms sorted by axis,
+// coefficients not 0.
 struct Affine {
   int64_t offset = 0;
   std::vector<std::pair<AxisId, int64_t>> terms;
@@ -35,12 +36,14 @@ struct Affine {
 
 enum class BufferRole : uint8_t { in, out };
 
-// A row-major, dense buffer. A dimension that is the size of a dynamic axis prints as its name: `f32[?i,1024]`.
+// A row-major, dense buffer. A dimension that is the size of a dynamic axis prints as its name:
+// `f32[?i,1024]`.
 struct Buffer {
   std::string name;
   BufferRole role = BufferRole::in;
   TensorType type;
-  std::vector<AxisId> dynamic_dims;  // per dimension: the dynamic axis that is its size, or -1; empty: none is
+  std::vector<AxisId>
+      dynamic_dims;  // per dimension: the dynamic axis that is its size, or -1; empty: none is
   Where where = {};
 };
 
@@ -49,9 +52,9 @@ struct Buffer {
 struct KernelOperand {
   enum class Kind : uint8_t { value, load, literal, iota };
   Kind kind = Kind::value;
-  int32_t id = -1;             // KernelValueId, BufferId or AxisId
-  std::vector<Affine> index;   // load: one per dimension of the buffer
-  double literal = 0;          // literal; integers beyond 2^53 are not inlined but stay graph constants
+  int32_t id = -1;            // KernelValueId, BufferId or AxisId
+  std::vector<Affine> index;  // load: one per dimension of the buffer
+  double literal = 0;         // literal; integers beyond 2^53 are not inlined but stay graph constants
   bool operator==(const KernelOperand&) const = default;
 };
 
@@ -64,14 +67,14 @@ struct KernelValue {
   std::vector<AxisId> reduced;  // reductions only, ascending, disjoint from axes
   std::vector<KernelOperand> operands;
   Attributes attributes;
-  BufferId output = -1;         // when it is also an output: the buffer it is stored to (same name) ...
-  std::vector<Affine> store;    // ... and where, one per dimension: `%y[i, 0] = ...`; injective over axes
+  BufferId output = -1;       // when it is also an output: the buffer it is stored to (same name) ...
+  std::vector<Affine> store;  // ... and where, one per dimension: `%y[i, 0] = ...`; injective over axes
   Where where = {};
 };
 
 struct Numerics {
-  Dtype accumulate = Dtype::f32;  // sums and products of floats accumulate in this or wider
-  bool reassociate = true;        // sums may be reassociated
+  Dtype accumulate = Dtype::f32;     // sums and products of floats accumulate in this or wider
+  bool reassociate = true;           // sums may be reassociated
   double ulp = 0, abs = 0, rel = 0;  // error budget against the double oracle, in units of the output dtype
   bool operator==(const Numerics&) const = default;
 };
@@ -84,8 +87,9 @@ struct Kernel {
   Numerics numerics;
 };
 
-// The dtype an operand must have: that of its buffer or value; for a literal or iota the dtype the op asks for: the
-// dtype of the first value or load operand (not the condition of select), the value's own dtype when there is none.
+// The dtype an operand must have: that of its buffer or value; for a literal or iota the dtype the op asks
+// for: the dtype of the first value or load operand (not the condition of select), the value's own dtype when
+// there is none.
 Dtype operand_dtype(const Kernel& kernel, const KernelValue& value, int operand);
 
 // The same kernel with its dynamic axis (there is at most one) at another size.

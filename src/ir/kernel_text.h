@@ -1,4 +1,5 @@
-// Text of KernelIR: as graph_text.h. The canonical form drops names and dynamic sizes; its hash is the signature.
+// Text of KernelIR: as graph_text.h. The canonical form drops names and dynamic sizes; its hash is the
+// signature.
 #pragma once
 
 #include <string>

@@ -9,7 +9,17 @@
 namespace autoperfect {
 
 // The classification map. composite: a library function that canonicalize() lowers to primitives.
-enum class OpClass : uint8_t { source, elementwise, reduction, gemm, view, indexing, scan, composite, barrier };
+enum class OpClass : uint8_t {
+  source,
+  elementwise,
+  reduction,
+  gemm,
+  view,
+  indexing,
+  scan,
+  composite,
+  barrier
+};
 
 enum class Op : uint16_t {
 #define OP(id, text, op_class, arity) id,

@@ -8,7 +8,8 @@
 
 namespace autoperfect {
 
-// `index`: one affine expression per dimension of the view's result. Returns one per dimension of its operand.
+// `index`: one affine expression per dimension of the view's result. Returns one per dimension of its
+// operand.
 std::vector<Affine> pull_back(const Graph& graph, const Node& view, const std::vector<Affine>& index);
 
 // The number of a rank-0 `const` node.

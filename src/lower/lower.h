@@ -1,6 +1,6 @@
-// region -> KernelIR, and back to GraphIR: lower() states a region of the canonical graph as one exact contract;
-// raise() gives the same computation as GraphIR over whole tensors (for the MLX fallback, for baselines and for
-// readable MLX text). Deterministic and total over what fuse() calls legal.
+// region -> KernelIR, and back to GraphIR: lower() states a region of the canonical graph as one exact
+// contract; raise() gives the same computation as GraphIR over whole tensors (for the MLX fallback, for
+// baselines and for readable MLX text). Deterministic and total over what fuse() calls legal.
 #pragma once
 
 #include <string>

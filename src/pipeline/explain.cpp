@@ -1,4 +1,5 @@
-// What a person asks of a compiled program: what was fused and why, what was not and why, which kernels won, by how much.
+// What a person asks of a compiled program: what was fused and why, what was not and why, which kernels won,
+// by how much.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -33,7 +34,9 @@ std::string gate_text(const std::string& evidence) {
     ++families;
   }
   return fmt::format(
-      "  gate: {} input families, worst error {:.2f} ulp against the double oracle ({})\n", families, worst,
+      "  gate: {} input families, worst error {:.2f} ulp against the double oracle ({})\n",
+      families,
+      worst,
       parsed["gate"].value("isolation", ""));
 }
 
@@ -43,19 +46,23 @@ std::string region_text(const Program& program, size_t r) {
   std::string text = fmt::format(
       "region {}: {}, {} ops\n  legal: {}\n", r, name(region.kind), region.nodes.size(), region.reason);
   text += fmt::format(
-      "  predicted: {} in MLX, {} fused, {:.1f} MiB of intermediates saved\n", time_text(region.cost.unfused_seconds),
-      time_text(region.cost.fused_seconds), static_cast<double>(region.cost.bytes_saved) / 1048576.0);
-  text += fmt::format("  signature: {}{}\n", outcome.signature, outcome.from_cache ? " (from cache)" : " (new)");
+      "  predicted: {} in MLX, {} fused, {:.1f} MiB of intermediates saved\n",
+      time_text(region.cost.unfused_seconds),
+      time_text(region.cost.fused_seconds),
+      static_cast<double>(region.cost.bytes_saved) / 1048576.0);
+  text +=
+      fmt::format("  signature: {}{}\n", outcome.signature, outcome.from_cache ? " (from cache)" : " (new)");
   text += outcome.use_mlx ? fmt::format("  MLX stays: {}\n", outcome.reason)
                           : fmt::format("  kernel: {}\n", outcome.winner.provenance);
   text += gate_text(outcome.evidence);
   double bytes = static_cast<double>(region.cost.bytes_read + region.cost.bytes_written);
   for (auto& t : outcome.timings) {
     double share = bytes / t.median / this_machine().copy_bytes_per_second;
-    text += fmt::format(
-        "  {:>10}  {:<64} {:.0f}% of the copy limit\n", time_text(t.median), t.name, 100 * share);
+    text +=
+        fmt::format("  {:>10}  {:<64} {:.0f}% of the copy limit\n", time_text(t.median), t.name, 100 * share);
   }
-  for (auto& rejected : outcome.rejected) text += "  rejected: " + rejected + "\n";
+  for (auto& rejected : outcome.rejected)
+    text += "  rejected: " + rejected + "\n";
   return text;
 }
 
@@ -64,14 +71,22 @@ std::string region_text(const Program& program, size_t r) {
 std::string explain(const Program& program) {
   auto& graph = program.graph();
   std::string text = print(graph) + "\n";
-  for (size_t r = 0; r < program.outcomes().size(); ++r) text += region_text(program, r) + "\n";
+  for (size_t r = 0; r < program.outcomes().size(); ++r)
+    text += region_text(program, r) + "\n";
   for (auto& region : program.plan().declined)
     text += fmt::format(
-        "declined: {} ({} ops): {}: {} in MLX, {} fused\n", node_text(graph, region.nodes.back()), region.nodes.size(),
-        region.reason, time_text(region.cost.unfused_seconds), time_text(region.cost.fused_seconds));
+        "declined: {} ({} ops): {}: {} in MLX, {} fused\n",
+        node_text(graph, region.nodes.back()),
+        region.nodes.size(),
+        region.reason,
+        time_text(region.cost.unfused_seconds),
+        time_text(region.cost.fused_seconds));
   for (auto& stop : program.plan().stops)
     text += fmt::format(
-        "not fused: {} into {}: {}\n", node_text(graph, stop.producer), node_text(graph, stop.consumer), stop.reason);
+        "not fused: {} into {}: {}\n",
+        node_text(graph, stop.producer),
+        node_text(graph, stop.consumer),
+        stop.reason);
   if (program.plain()) text += "nothing of ours runs: this program is plain MLX\n";
   auto& cache = Cache::instance();
   text += fmt::format("cache: {}\n", cache.persistent() ? cache.directory() : std::string("memory only"));

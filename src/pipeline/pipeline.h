@@ -1,4 +1,5 @@
-// The stages in order, and compile(): the whole way from an MLX function to a function that runs verified kernels.
+// The stages in order, and compile(): the whole way from an MLX function to a function that runs verified
+// kernels.
 #pragma once
 
 #include <map>
@@ -26,12 +27,12 @@ struct RegionOutcome {
   Kernel kernel;
   std::string signature;
   bool from_cache = false;
-  bool use_mlx = true;               // MLX stays, with the reason
+  bool use_mlx = true;  // MLX stays, with the reason
   std::string reason;
   Candidate winner;
-  std::vector<Timing> timings;       // of this or the cached run, baselines included
-  std::string evidence;              // JSON
-  std::vector<std::string> rejected; // provenance: why
+  std::vector<Timing> timings;        // of this or the cached run, baselines included
+  std::string evidence;               // JSON
+  std::vector<std::string> rejected;  // provenance: why
 };
 
 struct Steps;  // of a call, see steps.h
@@ -40,7 +41,9 @@ struct Steps;  // of a call, see steps.h
 class Program {
  public:
   static std::shared_ptr<Program> build(
-      const ArrayFunction& fn, const std::vector<mlx::core::array>& arguments, const CompileOptions& options = {});
+      const ArrayFunction& fn,
+      const std::vector<mlx::core::array>& arguments,
+      const CompileOptions& options = {});
 
   std::vector<mlx::core::array> call(const std::vector<mlx::core::array>& arguments) const;
 

@@ -21,7 +21,8 @@ namespace mx = mlx::core;
 
 std::vector<ValueId> input_values(const Canonical& canonical, const Graph& source) {
   std::vector<ValueId> values;
-  for (auto& input : source.inputs) values.push_back(canonical.value_of_source[input.value]);
+  for (auto& input : source.inputs)
+    values.push_back(canonical.value_of_source[input.value]);
   return values;
 }
 
@@ -132,7 +133,8 @@ ArrayFunction compile(ArrayFunction fn, const CompileOptions& options) {
     std::string key;
     for (auto& array : arguments) {
       key += name(from_mlx(array.dtype()));
-      for (auto n : array.shape()) key += "," + std::to_string(n);
+      for (auto n : array.shape())
+        key += "," + std::to_string(n);
       key += ";";
     }
     auto stream = mx::default_stream(mx::default_device());

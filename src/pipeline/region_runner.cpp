@@ -10,7 +10,9 @@ namespace {
 
 namespace mx = mlx::core;
 
-mx::Shape to_mlx_shape(const Shape& shape) { return mx::Shape(shape.begin(), shape.end()); }
+mx::Shape to_mlx_shape(const Shape& shape) {
+  return mx::Shape(shape.begin(), shape.end());
+}
 
 // Values a program could see: normal numbers, small non-negative integers, coin flips.
 mx::array sample(const TensorType& type, const mx::array& key) {
@@ -22,7 +24,9 @@ mx::array sample(const TensorType& type, const mx::array& key) {
 }
 
 // Coarse: the gate proved the numbers; this looks for what only the full size shows.
-double tolerance(Dtype dtype) { return dtype == Dtype::bf16 ? 3e-2 : dtype == Dtype::f16 ? 5e-3 : 1e-3; }
+double tolerance(Dtype dtype) {
+  return dtype == Dtype::bf16 ? 3e-2 : dtype == Dtype::f16 ? 5e-3 : 1e-3;
+}
 
 bool agrees(const mx::array& ours, const mx::array& theirs, Dtype dtype) {
   if (!is_floating(dtype)) {
@@ -71,9 +75,11 @@ Result<std::vector<Tensor>> RegionRunner::eager(const std::vector<Tensor>& input
   }
   try {
     std::vector<mx::array> arrays;
-    for (auto& tensor : inputs) arrays.push_back(to_array(tensor));
+    for (auto& tensor : inputs)
+      arrays.push_back(to_array(tensor));
     std::vector<Tensor> results;
-    for (auto& array : interpret(raise(kernel), arrays)) results.push_back(to_tensor(array));
+    for (auto& array : interpret(raise(kernel), arrays))
+      results.push_back(to_tensor(array));
     return results;
   } catch (const std::exception& error) {
     return Diagnostic{"gate", "eager-failed", error.what(), {}, ""};

@@ -1,4 +1,5 @@
-// What tuning needs of MLX for one region: eager results, baselines and contenders on arrays of the region's own sizes.
+// What tuning needs of MLX for one region: eager results, baselines and contenders on arrays of the region's
+// own sizes.
 #pragma once
 
 #include <memory>
@@ -16,8 +17,8 @@ Tensor to_tensor(const mlx::core::array& array);
 
 class RegionRunner : public Runner {
  public:
-  // `plain`: the region as MLX would run it, from captured primitives where there are any; takes and gives what the
-  // kernel does.
+  // `plain`: the region as MLX would run it, from captured primitives where there are any; takes and gives
+  // what the kernel does.
   RegionRunner(Kernel kernel, ArrayFunction plain, mlx::core::Stream stream);
 
   Result<std::vector<Tensor>> eager(const std::vector<Tensor>& inputs) override;

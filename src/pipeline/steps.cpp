@@ -11,7 +11,8 @@ namespace {
 
 namespace mx = mlx::core;
 
-// A tensor by name: a value of the canonical graph, or one of the captured graph that has no counterpart there.
+// A tensor by name: a value of the canonical graph, or one of the captured graph that has no counterpart
+// there.
 struct TensorId {
   bool canonical;
   ValueId value;
@@ -28,18 +29,24 @@ class StepMaker {
  public:
   StepMaker(const Captured& captured, const Canonical& canonical, const std::vector<KernelChoice>& kernels)
       : captured_(captured), canonical_(canonical) {
-    // The first source value of each tensor: its producer reads only earlier ones, so replaying never goes in circles.
+    // The first source value of each tensor: its producer reads only earlier ones, so replaying never goes in
+    // circles.
     for (size_t s = canonical.value_of_source.size(); s-- > 0;)
       if (ValueId v = canonical.value_of_source[s]; v >= 0) source_of_[v] = static_cast<ValueId>(s);
     for (auto& kernel : kernels)
-      for (ValueId v : kernel.region->outputs) kernel_of_[v] = &kernel;
+      for (ValueId v : kernel.region->outputs)
+        kernel_of_[v] = &kernel;
   }
 
   Steps run(const std::vector<ValueId>& given, const std::vector<ValueId>& wanted) {
-    for (ValueId v : given) slot_of_[{true, v}] = fresh_slot();
-    for (ValueId v : wanted) make({true, v});
-    for (ValueId v : given) steps_.given.push_back(slot_of_.at({true, v}));
-    for (ValueId v : wanted) steps_.wanted.push_back(slot_of_.at({true, v}));
+    for (ValueId v : given)
+      slot_of_[{true, v}] = fresh_slot();
+    for (ValueId v : wanted)
+      make({true, v});
+    for (ValueId v : given)
+      steps_.given.push_back(slot_of_.at({true, v}));
+    for (ValueId v : wanted)
+      steps_.wanted.push_back(slot_of_.at({true, v}));
     find_last_uses();
     return std::move(steps_);
   }
@@ -70,8 +77,10 @@ Origin StepMaker::replay_of(ValueId source) const {
   if (node < 0) throw InternalError("steps: an input is not given");
   origin.step.kind = Step::Kind::replay;
   origin.step.node = node;
-  for (ValueId s : captured_.graph.nodes[node].operands) origin.needs.push_back(of_source(s));
-  for (ValueId s : captured_.graph.nodes[node].results) origin.makes.push_back(of_source(s));
+  for (ValueId s : captured_.graph.nodes[node].operands)
+    origin.needs.push_back(of_source(s));
+  for (ValueId s : captured_.graph.nodes[node].results)
+    origin.makes.push_back(of_source(s));
   return origin;
 }
 
@@ -81,8 +90,10 @@ Origin StepMaker::origin(TensorId id) const {
   if (auto it = kernel_of_.find(id.value); it != kernel_of_.end()) {
     origin.step.kind = Step::Kind::kernel;
     origin.step.executable = it->second->executable;
-    for (ValueId v : it->second->region->inputs) origin.needs.push_back({true, v});
-    for (ValueId v : it->second->region->outputs) origin.makes.push_back({true, v});
+    for (ValueId v : it->second->region->inputs)
+      origin.needs.push_back({true, v});
+    for (ValueId v : it->second->region->outputs)
+      origin.makes.push_back({true, v});
     return origin;
   }
   auto source = source_of_.find(id.value);
@@ -92,8 +103,10 @@ Origin StepMaker::origin(TensorId id) const {
   if (node < 0) throw InternalError("steps: an input is not given");
   origin.step.kind = Step::Kind::apply;
   origin.step.node = node;
-  for (ValueId v : canonical_.graph.nodes[node].operands) origin.needs.push_back({true, v});
-  for (ValueId v : canonical_.graph.nodes[node].results) origin.makes.push_back({true, v});
+  for (ValueId v : canonical_.graph.nodes[node].operands)
+    origin.needs.push_back({true, v});
+  for (ValueId v : canonical_.graph.nodes[node].results)
+    origin.makes.push_back({true, v});
   return origin;
 }
 
@@ -121,8 +134,9 @@ void StepMaker::make(TensorId wanted) {
 void StepMaker::emit(Origin found) {
   auto& graph = found.step.kind == Step::Kind::replay ? captured_.graph : canonical_.graph;
   bool constant = found.step.kind != Step::Kind::kernel && found.needs.empty() &&
-      class_of(graph.nodes[found.step.node].op) == OpClass::source;
-  for (auto& id : found.needs) found.step.inputs.push_back(slot_of_.at(id));
+                  class_of(graph.nodes[found.step.node].op) == OpClass::source;
+  for (auto& id : found.needs)
+    found.step.inputs.push_back(slot_of_.at(id));
   for (auto& id : found.makes) {
     auto [it, fresh] = slot_of_.try_emplace(id, steps_.slots);
     if (fresh) fresh_slot();
@@ -164,23 +178,28 @@ std::vector<mx::array> run_steps(
     const std::vector<mx::array>& given,
     mx::Stream stream) {
   std::vector<std::optional<mx::array>> slots(steps.slots);
-  for (size_t i = 0; i < given.size(); ++i) slots[steps.given[i]] = given[i];
-  for (auto& [slot, array] : steps.constants) slots[slot] = array;
+  for (size_t i = 0; i < given.size(); ++i)
+    slots[steps.given[i]] = given[i];
+  for (auto& [slot, array] : steps.constants)
+    slots[slot] = array;
   for (auto& step : steps.steps) {
     std::vector<mx::array> inputs;
     inputs.reserve(step.inputs.size());
-    for (int slot : step.inputs) inputs.push_back(*slots[slot]);
-    auto outputs = step.kind == Step::Kind::kernel ? dispatch(step.executable, inputs, stream)
-        : step.kind == Step::Kind::replay          ? replay(captured, step.node, inputs)
-                                                   : autoperfect::apply(canonical, step.node, inputs);
+    for (int slot : step.inputs)
+      inputs.push_back(*slots[slot]);
+    auto outputs = step.kind == Step::Kind::kernel   ? dispatch(step.executable, inputs, stream)
+                   : step.kind == Step::Kind::replay ? replay(captured, step.node, inputs)
+                                                     : autoperfect::apply(canonical, step.node, inputs);
     for (size_t i = 0; i < outputs.size(); ++i)
       if (step.outputs[i] >= 0) slots[step.outputs[i]] = std::move(outputs[i]);
     // Dropping our reference lets MLX donate the buffer to the next operation.
-    for (int slot : step.last_uses) slots[slot].reset();
+    for (int slot : step.last_uses)
+      slots[slot].reset();
   }
   std::vector<mx::array> results;
   results.reserve(steps.wanted.size());
-  for (int slot : steps.wanted) results.push_back(*slots[slot]);
+  for (int slot : steps.wanted)
+    results.push_back(*slots[slot]);
   return results;
 }
 

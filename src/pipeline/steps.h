@@ -1,5 +1,5 @@
-// A plan as a list of steps over array slots: kernels where they won, MLX's own primitives everywhere else. Made once
-// per program; a call only walks it.
+// A plan as a list of steps over array slots: kernels where they won, MLX's own primitives everywhere else.
+// Made once per program; a call only walks it.
 #pragma once
 
 #include <memory>
@@ -25,9 +25,9 @@ struct Step {
 struct Steps {
   int slots = 0;
   std::vector<Step> steps;
-  std::vector<int> given;      // slot of each given value, -1 when it is not needed
+  std::vector<int> given;  // slot of each given value, -1 when it is not needed
   std::vector<std::pair<int, mlx::core::array>> constants;
-  std::vector<int> wanted;     // slots of the results
+  std::vector<int> wanted;  // slots of the results
 };
 
 // A region that runs as one kernel.
@@ -36,8 +36,9 @@ struct KernelChoice {
   std::shared_ptr<const Executable> executable;
 };
 
-// Steps that compute the `wanted` values of the canonical graph from the `given` ones. Values the chosen kernels do not
-// make are replayed from the captured program where it has them, so that what MLX keeps whole stays whole.
+// Steps that compute the `wanted` values of the canonical graph from the `given` ones. Values the chosen
+// kernels do not make are replayed from the captured program where it has them, so that what MLX keeps whole
+// stays whole.
 Steps make_steps(
     const Captured& captured,
     const Canonical& canonical,

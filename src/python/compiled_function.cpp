@@ -18,8 +18,8 @@ constexpr size_t most_entries = 256;
 // step counter, a growing sequence) would otherwise cost a trace and kernels each time, for nothing.
 constexpr size_t built_at_once = 4;
 
-// mx.disable_compile() and MLX_DISABLE_COMPILE: then MLX's own compile gives the function back. It does so as well where
-// there is no g++, which is nothing the user asked for.
+// mx.disable_compile() and MLX_DISABLE_COMPILE: then MLX's own compile gives the function back. It does so as
+// well where there is no g++, which is nothing the user asked for.
 bool compile_is_disabled() {
   static const bool has_compiler = !find_program("g++").empty();
   if (!has_compiler) return std::getenv("MLX_DISABLE_COMPILE") != nullptr;

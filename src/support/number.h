@@ -1,5 +1,5 @@
-// Numbers as both IRs print them: shortest text that reads back to the same bits, always with '.', 'e', inf or nan
-// for floating point (so `1.0` is a double and `1` an integer), `-0.0` spelled.
+// Numbers as both IRs print them: shortest text that reads back to the same bits, always with '.', 'e', inf
+// or nan for floating point (so `1.0` is a double and `1` an integer), `-0.0` spelled.
 #pragma once
 
 #include <optional>

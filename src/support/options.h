@@ -19,7 +19,8 @@ struct EnvironmentRow {
 };
 std::vector<EnvironmentRow> environment_rows();
 
-// "autoperfect: warning: ..." on stderr, each distinct `key` once a process. log_info: with AUTOPERFECT_LOG=info.
+// "autoperfect: warning: ..." on stderr, each distinct `key` once a process. log_info: with
+// AUTOPERFECT_LOG=info.
 void warn_once(const std::string& key, const std::string& message);
 void log_info(const std::string& message);
 

@@ -1,5 +1,6 @@
 // Expected failures are values: a Result<T> holds a T or the Diagnostics that say why there is none.
-// Bugs of ours throw InternalError, a caller's misuse std::invalid_argument in MLX's form ("[stage] message").
+// Bugs of ours throw InternalError, a caller's misuse std::invalid_argument in MLX's form ("[stage]
+// message").
 #pragma once
 
 #include <stdexcept>

@@ -1,5 +1,5 @@
-// Runs another program: posix_spawn, never fork; limits, a deadline, bounded output, its own process group (killed
-// whole). The child's environment is what `environment` says and nothing else.
+// Runs another program: posix_spawn, never fork; limits, a deadline, bounded output, its own process group
+// (killed whole). The child's environment is what `environment` says and nothing else.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct ProcessOptions {
   double seconds = 60;                   // deadline; the group is killed after it
   int64_t memory_bytes = 0;              // RLIMIT_AS of the child; 0: none
   int64_t output_bytes = 1 << 20;        // kept of each of stdout and stderr; the rest is read and dropped
-  std::vector<int> keep_fds;             // stay open in the child under the same number; all others are closed
+  std::vector<int> keep_fds;  // stay open in the child under the same number; all others are closed
 };
 
 struct ProcessResult {

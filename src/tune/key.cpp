@@ -15,8 +15,8 @@ constexpr int key_version = 1;
 
 }  // namespace
 
-// A binary serves every size of a dynamic axis, but what wins depends on it: sizes share a decision up to a power of
-// four.
+// A binary serves every size of a dynamic axis, but what wins depends on it: sizes share a decision up to a
+// power of four.
 std::string cache_key(const Kernel& kernel, const Target& target) {
   std::string key = "autoperfect.key " + std::to_string(key_version);
   key += "\ngenerator " + std::to_string(generator_version);
@@ -26,8 +26,7 @@ std::string cache_key(const Kernel& kernel, const Target& target) {
   auto& compiler = system_compiler();
   key += "\ncompiler " + (compiler ? compiler->identity + " " + compiler->flags : std::string("none"));
   for (auto& axis : kernel.axes)
-    if (axis.dynamic)
-      key += "\nsize " + std::to_string(std::bit_width(static_cast<uint64_t>(axis.size)) / 2);
+    if (axis.dynamic) key += "\nsize " + std::to_string(std::bit_width(static_cast<uint64_t>(axis.size)) / 2);
   return key + "\nsignature " + signature(kernel) + "\n" + print(kernel, Names::canonical);
 }
 

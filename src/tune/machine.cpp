@@ -36,11 +36,12 @@ struct Mapped {
   size_t size;
 };
 
-// A copy written by the same generator as every kernel: streaming stores, all cores. The best of several rounds is the
-// limit; bytes read and bytes written both count.
+// A copy written by the same generator as every kernel: streaming stores, all cores. The best of several
+// rounds is the limit; bytes read and bytes written both count.
 double measure_copy(const Target& target) {
   auto kernel = parse_kernel(
-      "autoperfect.kernel 1\nkernel @copy {\n  abi {\n    in %x: f32[33554432] row\n    out %y: f32[33554432] row\n  }\n"
+      "autoperfect.kernel 1\nkernel @copy {\n  abi {\n    in %x: f32[33554432] row\n    out %y: "
+      "f32[33554432] row\n  }\n"
       "  math {\n    axes i=33554432\n    %y[i] = copy %x[i] : f32\n  }\n"
       "  numerics {\n    accumulate f32\n    reassociate no\n    budget ulp=0.0 abs=0.0 rel=0.0\n  }\n}\n");
   if (!kernel) throw InternalError("machine: " + format(kernel.errors()));

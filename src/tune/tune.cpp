@@ -17,7 +17,8 @@ namespace {
 using nlohmann::json;
 
 json to_json(const Timing& t) {
-  return {{"name", t.name}, {"median", t.median}, {"low", t.low}, {"high", t.high}, {"iterations", t.iterations}};
+  return {
+      {"name", t.name}, {"median", t.median}, {"low", t.low}, {"high", t.high}, {"iterations", t.iterations}};
 }
 
 json to_json(const Verdict& verdict) {
@@ -61,7 +62,8 @@ class Tuner {
 
   std::vector<Decision> run(const std::vector<TuneTask>& tasks) {
     lives_.reserve(tasks.size());
-    for (auto& task : tasks) lives_.push_back(begin(task));
+    for (auto& task : tasks)
+      lives_.push_back(begin(task));
     timed("compile", [&] { compile_all(); });
     timed("gate", [&] { gate_all(); });
     timed("bench", [&] {
@@ -69,7 +71,8 @@ class Tuner {
         if (!life.settled) measure(life);
     });
     std::vector<Decision> decisions;
-    for (auto& life : lives_) decisions.push_back(life.same_as ? life.same_as->decision : life.decision);
+    for (auto& life : lives_)
+      decisions.push_back(life.same_as ? life.same_as->decision : life.decision);
     return decisions;
   }
 
@@ -130,8 +133,12 @@ bool Tuner::take_cached(Life& life) {
     decision.reason = evidence.value("reason", "");
     for (auto& row : evidence.value("timings", json::array()))
       decision.timings.push_back(
-          {row.value("name", ""), row.value("median", 0.0), row.value("low", 0.0), row.value("high", 0.0),
-           row.value("iterations", 0), false});
+          {row.value("name", ""),
+           row.value("median", 0.0),
+           row.value("low", 0.0),
+           row.value("high", 0.0),
+           row.value("iterations", 0),
+           false});
   }
   return life.settled = true;
 }
@@ -140,7 +147,8 @@ bool Tuner::take_cached(Life& life) {
 std::vector<std::pair<Life*, size_t>> Tuner::jobs() {
   std::vector<std::pair<Life*, size_t>> jobs;
   for (auto& life : lives_)
-    for (size_t c = 0; c < life.candidates.size(); ++c) jobs.push_back({&life, c});
+    for (size_t c = 0; c < life.candidates.size(); ++c)
+      jobs.push_back({&life, c});
   return jobs;
 }
 
@@ -165,7 +173,8 @@ void Tuner::gate_all() {
     options.seed = (static_cast<uint64_t>(entropy()) << 32 | entropy()) | 1;
     options.eager = [&](const std::vector<Tensor>& inputs) { return life.task->runner->eager(inputs); };
     for (size_t c = 0; c < life.candidates.size(); ++c)
-      if (life.binaries[c]) life.verdicts[c] = gate(life.task->kernel, life.candidates[c], *life.binaries[c], options);
+      if (life.binaries[c])
+        life.verdicts[c] = gate(life.task->kernel, life.candidates[c], *life.binaries[c], options);
   }
 }
 
@@ -253,7 +262,8 @@ void Tuner::select(Life& life, std::vector<Compiled>& admitted) {
     auto& time = decision.timings[baselines + best];
     bool wins = true;
     for (size_t b = 0; b < baselines; ++b)
-      wins = wins && (decision.timings[b].failed || clearly_faster(time, decision.timings[b], options_.margin));
+      wins =
+          wins && (decision.timings[b].failed || clearly_faster(time, decision.timings[b], options_.margin));
     std::string wrong = life.task->runner->recheck(winner.loaded);
     reason = wins ? "faster than MLX" : "MLX is as fast";
     if (!wrong.empty()) {
@@ -275,7 +285,8 @@ void Tuner::select(Life& life, std::vector<Compiled>& admitted) {
 
 }  // namespace
 
-std::vector<Decision> tune(const std::vector<TuneTask>& tasks, const Target& target, const TuneOptions& options) {
+std::vector<Decision> tune(
+    const std::vector<TuneTask>& tasks, const Target& target, const TuneOptions& options) {
   return Tuner(target, options).run(tasks);
 }
 

@@ -31,12 +31,12 @@ struct Decision {
   Candidate winner;
   std::shared_ptr<LoadedKernel> loaded;
   std::vector<Timing> timings;
-  std::string evidence;                // JSON, as stored
-  std::vector<std::string> rejected;   // "provenance: reason"
+  std::string evidence;               // JSON, as stored
+  std::vector<std::string> rejected;  // "provenance: reason"
 };
 
 struct TuneOptions {
-  double margin = 0.03;         // a winner beats the best baseline by at least this share
+  double margin = 0.03;  // a winner beats the best baseline by at least this share
   BenchOptions bench;
   bool always_use_kernels = false;
 };
@@ -46,7 +46,9 @@ struct TuneTask {
   Runner* runner = nullptr;
 };
 
-// Compiles all candidates of all tasks in parallel, then gates and times region by region. One Decision per task.
-std::vector<Decision> tune(const std::vector<TuneTask>& tasks, const Target& target, const TuneOptions& options);
+// Compiles all candidates of all tasks in parallel, then gates and times region by region. One Decision per
+// task.
+std::vector<Decision> tune(
+    const std::vector<TuneTask>& tasks, const Target& target, const TuneOptions& options);
 
 }  // namespace autoperfect

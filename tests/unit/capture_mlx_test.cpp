@@ -1,11 +1,10 @@
 // The captured graph of a program gives, by replay and by interpretation, bit for bit what MLX eager gives.
-#include "capture/capture.h"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <optional>
 
+#include "capture/capture.h"
 #include "ir/graph_text.h"
 #include "mlx/mlx.h"
 
@@ -45,13 +44,16 @@ Arrays run_nodes(const Captured& captured, const Arrays& arguments, Run run) {
   for (size_t n = 0; n < captured.graph.nodes.size(); ++n) {
     const auto& node = captured.graph.nodes[n];
     Arrays operands;
-    for (auto operand : node.operands) operands.push_back(*values[operand]);
+    for (auto operand : node.operands)
+      operands.push_back(*values[operand]);
     auto results = run(static_cast<NodeId>(n), node, operands);
     EXPECT_EQ(results.size(), node.results.size());
-    for (size_t i = 0; i < results.size(); ++i) values[node.results[i]] = results[i];
+    for (size_t i = 0; i < results.size(); ++i)
+      values[node.results[i]] = results[i];
   }
   Arrays outputs;
-  for (auto output : captured.graph.outputs) outputs.push_back(*values[output]);
+  for (auto output : captured.graph.outputs)
+    outputs.push_back(*values[output]);
   return outputs;
 }
 
@@ -77,9 +79,10 @@ void check(const Program& program) {
   auto replayed = run_nodes(captured, program.arguments, [&](NodeId id, const Node&, const Arrays& operands) {
     return replay(captured, id, operands);
   });
-  auto applied = run_nodes(captured, program.arguments, [&](NodeId id, const Node& node, const Arrays& operands) {
-    return node.op == Op::opaque ? replay(captured, id, operands) : apply(captured.graph, id, operands);
-  });
+  auto applied =
+      run_nodes(captured, program.arguments, [&](NodeId id, const Node& node, const Arrays& operands) {
+        return node.op == Op::opaque ? replay(captured, id, operands) : apply(captured.graph, id, operands);
+      });
   ASSERT_EQ(replayed.size(), expected.size());
   for (size_t i = 0; i < expected.size(); ++i) {
     expect_same_bits(replayed[i], expected[i], "replay of " + text);
@@ -132,8 +135,10 @@ TEST(Capture, Unary) {
            {"bitwise_invert", unary(mx::bitwise_invert), {sample({7}, mx::int16, 100)}, "bitwise_invert"},
            {"stop_gradient", unary(mx::stop_gradient), {x}, "stop_gradient"},
            {"half exp", unary(mx::exp), {sample({9}, mx::bfloat16)}, "exp"},
-           {"real of complex", [](const Arrays& in) { return Arrays{mx::real(in[0])}; },
-            {mx::astype(x, mx::complex64)}, "opaque"},
+           {"real of complex",
+            [](const Arrays& in) { return Arrays{mx::real(in[0])}; },
+            {mx::astype(x, mx::complex64)},
+            "opaque"},
        }) {
     check(program);
   }
@@ -172,11 +177,17 @@ TEST(Capture, Binary) {
            {"left_shift", binary(mx::left_shift), {m, n}, "left_shift"},
            {"right_shift", binary(mx::right_shift), {m, n}, "right_shift"},
            {"mixed dtypes", binary(mx::add), {sample({4}, mx::float16), sample({4})}, "cast"},
-           {"array_equal", [](const Arrays& in) { return Arrays{mx::array_equal(in[0], in[1], true)}; }, {x, x}},
-           {"where", [](const Arrays& in) { return Arrays{mx::where(in[0], in[1], array(0.5f))}; },
-            {p, sample({6})}, "select"},
+           {"array_equal",
+            [](const Arrays& in) { return Arrays{mx::array_equal(in[0], in[1], true)}; },
+            {x, x}},
+           {"where",
+            [](const Arrays& in) { return Arrays{mx::where(in[0], in[1], array(0.5f))}; },
+            {p, sample({6})},
+            "select"},
            {"divmod", [](const Arrays& in) { return mx::divmod(in[0], in[1]); }, {m, n}, "opaque"},
-           {"one result of divmod", [](const Arrays& in) { return Arrays{mx::divmod(in[0], in[1])[1]}; }, {m, n}},
+           {"one result of divmod",
+            [](const Arrays& in) { return Arrays{mx::divmod(in[0], in[1])[1]}; },
+            {m, n}},
        }) {
     check(program);
   }
@@ -214,9 +225,14 @@ TEST(Capture, Reductions) {
            {"any of numbers", over(any, {1}, false), {sample({3, 4}, mx::int32)}, "any"},
            {"argmax", [](const Arrays& in) { return Arrays{mx::argmax(in[0], 1, false)}; }, {x}, "argmax"},
            {"argmin of all", [](const Arrays& in) { return Arrays{mx::argmin(in[0])}; }, {x}, "argmin"},
-           {"softmax", [](const Arrays& in) { return Arrays{mx::softmax(in[0], -1, true)}; },
-            {sample({4, 9}, mx::float16)}, "softmax"},
-           {"softmax of the first axis", [](const Arrays& in) { return Arrays{mx::softmax(in[0], 0)}; }, {x}, "exp"},
+           {"softmax",
+            [](const Arrays& in) { return Arrays{mx::softmax(in[0], -1, true)}; },
+            {sample({4, 9}, mx::float16)},
+            "softmax"},
+           {"softmax of the first axis",
+            [](const Arrays& in) { return Arrays{mx::softmax(in[0], 0)}; },
+            {x},
+            "exp"},
            {"logsumexp", [](const Arrays& in) { return Arrays{mx::logsumexp(in[0], -1)}; }, {x}, "logsumexp"},
            {"cumsum", [](const Arrays& in) { return Arrays{mx::cumsum(in[0], 1)}; }, {x}, "opaque"},
            {"sort", [](const Arrays& in) { return Arrays{mx::sort(in[0], -1)}; }, {x}, "opaque"},
@@ -229,47 +245,123 @@ TEST(Capture, ViewsAndData) {
   auto x = sample({4, 6, 5});
   auto index = array({2, 0, 3, 1, 1, 0}, {6, 1});
   for (const auto& program : std::vector<Program>{
-           {"transpose", [](const Arrays& in) { return Arrays{mx::transpose(in[0], {2, 0, 1})}; }, {x}, "transpose"},
-           {"reshape", [](const Arrays& in) { return Arrays{mx::reshape(in[0], {8, -1})}; }, {x}, "reshape"},
+           {"transpose",
+            [](const Arrays& in) {
+              return Arrays{mx::transpose(in[0], {2, 0, 1})};
+            },
+            {x},
+            "transpose"},
+           {"reshape",
+            [](const Arrays& in) {
+              return Arrays{mx::reshape(in[0], {8, -1})};
+            },
+            {x},
+            "reshape"},
            {"flatten", [](const Arrays& in) { return Arrays{mx::flatten(in[0], 1, 2)}; }, {x}, "reshape"},
            {"expand and squeeze",
-            [](const Arrays& in) { return Arrays{mx::squeeze(mx::expand_dims(in[0], {0, 2}), 0)}; }, {x}, "reshape"},
-           {"unflatten", [](const Arrays& in) { return Arrays{mx::unflatten(in[0], 1, {2, 3})}; }, {x}, "reshape"},
-           {"broadcast", [](const Arrays& in) { return Arrays{mx::broadcast_to(in[0], {3, 4, 6, 5})}; }, {x}, "broadcast"},
-           {"slice", [](const Arrays& in) { return Arrays{mx::slice(in[0], {1, 0, 1}, {3, 6, 5}, {1, 2, 3})}; }, {x},
+            [](const Arrays& in) {
+              return Arrays{mx::squeeze(mx::expand_dims(in[0], {0, 2}), 0)};
+            },
+            {x},
+            "reshape"},
+           {"unflatten",
+            [](const Arrays& in) {
+              return Arrays{mx::unflatten(in[0], 1, {2, 3})};
+            },
+            {x},
+            "reshape"},
+           {"broadcast",
+            [](const Arrays& in) {
+              return Arrays{mx::broadcast_to(in[0], {3, 4, 6, 5})};
+            },
+            {x},
+            "broadcast"},
+           {"slice",
+            [](const Arrays& in) {
+              return Arrays{mx::slice(in[0], {1, 0, 1}, {3, 6, 5}, {1, 2, 3})};
+            },
+            {x},
             "slice"},
-           {"slice past the end", [](const Arrays& in) { return Arrays{mx::slice(in[0], {0, -2, 0}, {9, 99, -1})}; }, {x},
+           {"slice past the end",
+            [](const Arrays& in) {
+              return Arrays{mx::slice(in[0], {0, -2, 0}, {9, 99, -1})};
+            },
+            {x},
             "slice"},
-           {"reversed", [](const Arrays& in) {
+           {"reversed",
+            [](const Arrays& in) {
               return Arrays{mx::slice(in[0], {3, 5, 4}, {-5, 1, -6}, {-1, -2, -1})};
-            }, {x}, "slice"},
-           {"concatenate", [](const Arrays& in) { return Arrays{mx::concatenate({in[0], in[0], in[1]}, 1)}; },
-            {x, sample({4, 2, 5}, mx::float32, 1, 8)}, "concatenate"},
-           {"take_along_axis", [](const Arrays& in) { return Arrays{mx::take_along_axis(in[0], in[1], 1)}; },
-            {sample({6, 4}), index}, "gather_axis"},
-           {"take", [](const Arrays& in) { return Arrays{mx::take(in[0], in[1], 0)}; }, {x, array({1, 3, 3})}, "opaque"},
+            },
+            {x},
+            "slice"},
+           {"concatenate",
+            [](const Arrays& in) {
+              return Arrays{mx::concatenate({in[0], in[0], in[1]}, 1)};
+            },
+            {x, sample({4, 2, 5}, mx::float32, 1, 8)},
+            "concatenate"},
+           {"take_along_axis",
+            [](const Arrays& in) { return Arrays{mx::take_along_axis(in[0], in[1], 1)}; },
+            {sample({6, 4}), index},
+            "gather_axis"},
+           {"take",
+            [](const Arrays& in) { return Arrays{mx::take(in[0], in[1], 0)}; },
+            {x, array({1, 3, 3})},
+            "opaque"},
            {"split", [](const Arrays& in) { return mx::split(in[0], 3, 1); }, {x}, "opaque"},
-           {"a piece of split, twice", [](const Arrays& in) {
+           {"a piece of split, twice",
+            [](const Arrays& in) {
               auto parts = mx::split(in[0], 2, 0);
               return Arrays{parts[1] * parts[1], parts[1]};
-            }, {x}, "opaque"},
+            },
+            {x},
+            "opaque"},
            {"pad", [](const Arrays& in) { return Arrays{mx::pad(in[0], 1)}; }, {x}, "opaque"},
-           {"slice_update", [](const Arrays& in) { return Arrays{mx::slice_update(in[0], in[1], mx::Shape{0, 0, 0}, mx::Shape{4, 1, 5})}; },
-            {x, sample({4, 1, 5})}, "opaque"},
-           {"matmul", [](const Arrays& in) { return Arrays{mx::matmul(in[0], in[1])}; }, {x, sample({5, 3})}, "matmul"},
-           {"batched matmul", [](const Arrays& in) { return Arrays{mx::matmul(in[0], in[1])}; },
-            {x, sample({1, 5, 3})}, "matmul"},
-           {"addmm", [](const Arrays& in) { return Arrays{mx::addmm(in[0], in[1], in[2], 2.0f, 0.5f)}; },
+           {"slice_update",
+            [](const Arrays& in) {
+              return Arrays{mx::slice_update(in[0], in[1], mx::Shape{0, 0, 0}, mx::Shape{4, 1, 5})};
+            },
+            {x, sample({4, 1, 5})},
+            "opaque"},
+           {"matmul",
+            [](const Arrays& in) { return Arrays{mx::matmul(in[0], in[1])}; },
+            {x, sample({5, 3})},
+            "matmul"},
+           {"batched matmul",
+            [](const Arrays& in) { return Arrays{mx::matmul(in[0], in[1])}; },
+            {x, sample({1, 5, 3})},
+            "matmul"},
+           {"addmm",
+            [](const Arrays& in) { return Arrays{mx::addmm(in[0], in[1], in[2], 2.0f, 0.5f)}; },
             {sample({3}), sample({4, 5}), sample({5, 3})}},
-           {"contiguous", [](const Arrays& in) { return Arrays{mx::contiguous(mx::transpose(in[0]))}; }, {x}, "copy"},
-           {"astype", [](const Arrays& in) { return Arrays{mx::astype(in[0], mx::int32)}; }, {x * array(9.0f)}, "cast"},
-           {"ones and arange", [](const Arrays& in) {
-              return Arrays{in[0] * mx::ones({5}) + mx::arange(0.5, 3.0, 0.5) + mx::full({5}, array(3), mx::float32)};
-            }, {x}, "arange"},
-           {"arange of halves", [](const Arrays& in) { return Arrays{in[0] + mx::arange(1.0, 9.0, 1.7, mx::float16)}; },
-            {sample({5}, mx::float16)}, "arange"},
-           {"zeros_like", [](const Arrays& in) { return Arrays{mx::zeros_like(in[0]) + in[0]}; }, {x}, "full"},
-           {"identity and constant outputs", [](const Arrays& in) { return Arrays{in[0], array(2.5f), in[0]}; }, {x}},
+           {"contiguous",
+            [](const Arrays& in) { return Arrays{mx::contiguous(mx::transpose(in[0]))}; },
+            {x},
+            "copy"},
+           {"astype",
+            [](const Arrays& in) { return Arrays{mx::astype(in[0], mx::int32)}; },
+            {x * array(9.0f)},
+            "cast"},
+           {"ones and arange",
+            [](const Arrays& in) {
+              return Arrays{
+                  in[0] * mx::ones({5}) + mx::arange(0.5, 3.0, 0.5) + mx::full({5}, array(3), mx::float32)};
+            },
+            {x},
+            "arange"},
+           {"arange of halves",
+            [](const Arrays& in) { return Arrays{in[0] + mx::arange(1.0, 9.0, 1.7, mx::float16)}; },
+            {sample({5}, mx::float16)},
+            "arange"},
+           {"zeros_like",
+            [](const Arrays& in) { return Arrays{mx::zeros_like(in[0]) + in[0]}; },
+            {x},
+            "full"},
+           {"identity and constant outputs",
+            [](const Arrays& in) {
+              return Arrays{in[0], array(2.5f), in[0]};
+            },
+            {x}},
        }) {
     check(program);
   }
@@ -287,30 +379,47 @@ TEST(Capture, Programs) {
   };
   for (const auto& program : std::vector<Program>{
            {"layer norm", layer_norm, {x, sample({16})}},
-           {"fast rms norm", [](const Arrays& in) { return Arrays{mx::fast::rms_norm(in[0], in[1], 1e-5f)}; },
+           {"fast rms norm",
+            [](const Arrays& in) { return Arrays{mx::fast::rms_norm(in[0], in[1], 1e-5f)}; },
             {sample({3, 16}, mx::bfloat16), sample({16}, mx::bfloat16)}},
-           {"fast layer norm", [](const Arrays& in) { return Arrays{mx::fast::layer_norm(in[0], in[1], in[1], 1e-5f)}; },
+           {"fast layer norm",
+            [](const Arrays& in) { return Arrays{mx::fast::layer_norm(in[0], in[1], in[1], 1e-5f)}; },
             {x, sample({16})}},
-           {"attention", [](const Arrays& in) {
+           {"attention",
+            [](const Arrays& in) {
               return Arrays{mx::fast::scaled_dot_product_attention(in[0], in[0], in[0], 0.5f)};
-            }, {sample({1, 2, 8, 16})}},
-           {"rope", [](const Arrays& in) { return Arrays{mx::fast::rope(in[0], 16, false, 10000.0f, 1.0f, 3)}; },
+            },
             {sample({1, 2, 8, 16})}},
-           {"gelu", [](const Arrays& in) {
+           {"rope",
+            [](const Arrays& in) { return Arrays{mx::fast::rope(in[0], 16, false, 10000.0f, 1.0f, 3)}; },
+            {sample({1, 2, 8, 16})}},
+           {"gelu",
+            [](const Arrays& in) {
               return Arrays{in[0] * (array(1.0f) + mx::erf(in[0] / array(std::sqrt(2.0f)))) / array(2.0f)};
-            }, {x}},
-           {"gradient", [loss](const Arrays& in) { return mx::grad(loss, {1, 2})(in); }, {x, w, b}},
-           {"value and gradient", [loss](const Arrays& in) {
+            },
+            {x}},
+           {"gradient",
+            [loss](const Arrays& in) {
+              return mx::grad(loss, {1, 2})(in);
+            },
+            {x, w, b}},
+           {"value and gradient",
+            [loss](const Arrays& in) {
               auto [value, gradients] = mx::value_and_grad(loss, {0, 1})(in);
               gradients.push_back(value);
               return gradients;
-            }, {x, w, b}},
-           {"vmap", [](const Arrays& in) {
+            },
+            {x, w, b}},
+           {"vmap",
+            [](const Arrays& in) {
               return Arrays{mx::vmap([](const array& row) { return mx::softmax(row * array(2.0f)); })(in[0])};
-            }, {x}},
-           {"random bits with a key", [](const Arrays& in) {
+            },
+            {x}},
+           {"random bits with a key",
+            [](const Arrays& in) {
               return Arrays{in[0] + mx::random::uniform({16}, mx::float32, mx::random::key(3))};
-            }, {x}},
+            },
+            {x}},
            {"complex", [](const Arrays& in) { return Arrays{mx::abs(mx::fft::fft(in[0]))}; }, {x}},
        }) {
     check(program);
@@ -320,7 +429,9 @@ TEST(Capture, Programs) {
 TEST(Capture, SmallConstantsAreNodesAndDataIsCaptured) {
   auto w = sample({16}, mx::float32, 1, 4);
   auto scale = array(0.125f);
-  ArrayFunction fn = [=](const Arrays& in) { return Arrays{in[0] * w * scale + mx::broadcast_to(array(2.0f), {3, 16})}; };
+  ArrayFunction fn = [=](const Arrays& in) {
+    return Arrays{in[0] * w * scale + mx::broadcast_to(array(2.0f), {3, 16})};
+  };
   auto captured = capture(fn, {sample({3, 16})});
   ASSERT_EQ(captured.constants.size(), 1u);
   EXPECT_EQ(captured.constants[0].id(), w.id());
@@ -329,7 +440,8 @@ TEST(Capture, SmallConstantsAreNodesAndDataIsCaptured) {
   auto text = print(captured.graph);
   EXPECT_NE(text.find("const 0.125 : f32[]"), std::string::npos) << text;
   EXPECT_NE(text.find("const 2.0 : f32[]"), std::string::npos) << text;
-  auto other = capture([=](const Arrays& in) { return Arrays{in[0] * (w + array(1.0f))}; }, {sample({3, 16})});
+  auto other =
+      capture([=](const Arrays& in) { return Arrays{in[0] * (w + array(1.0f))}; }, {sample({3, 16})});
   EXPECT_NE(other.graph.inputs[1].captured_hash, captured.graph.inputs[1].captured_hash);
 }
 
@@ -339,7 +451,9 @@ TEST(Capture, HashesDependOnElementsNotOnLayout) {
   auto view = mx::transpose(columns);
   mx::eval(columns, view);
   auto hash = [](const array& data) {
-    return capture([=](const Arrays& in) { return Arrays{in[0] + data}; }, {data}).graph.inputs[1].captured_hash;
+    return capture([=](const Arrays& in) { return Arrays{in[0] + data}; }, {data})
+        .graph.inputs[1]
+        .captured_hash;
   };
   EXPECT_EQ(hash(w), hash(view));
 }
@@ -354,7 +468,8 @@ TEST(Capture, EvaluatingDataLeavesTheProgramWhole) {
 }
 
 TEST(Capture, UnusedArgumentsStay) {
-  auto captured = capture([](const Arrays& in) { return Arrays{mx::exp(in[1])}; }, {sample({2}), sample({3}), sample({4})});
+  auto captured = capture(
+      [](const Arrays& in) { return Arrays{mx::exp(in[1])}; }, {sample({2}), sample({3}), sample({4})});
   ASSERT_EQ(captured.graph.inputs.size(), 3u);
   EXPECT_EQ(captured.graph.type(captured.graph.inputs[2].value).shape, Shape{4});
 }
@@ -362,7 +477,8 @@ TEST(Capture, UnusedArgumentsStay) {
 TEST(Capture, DeepProgramsDoNotRecurse) {
   ArrayFunction fn = [](const Arrays& in) {
     auto x = in[0];
-    for (int i = 0; i < 50000; ++i) x = mx::sin(x);
+    for (int i = 0; i < 50000; ++i)
+      x = mx::sin(x);
     return Arrays{x};
   };
   EXPECT_EQ(capture(fn, {array(1.0f)}).graph.nodes.size(), 50000u);
@@ -371,14 +487,16 @@ TEST(Capture, DeepProgramsDoNotRecurse) {
 TEST(Capture, EvaluationInsideIsMlxsOwnError) {
   ArrayFunction fn = [](const Arrays& in) { return Arrays{in[0] + array(mx::sum(in[0]).item<float>())}; };
   EXPECT_THROW(capture(fn, {sample({3})}), std::invalid_argument);
-  EXPECT_THROW(capture([](const Arrays&) -> Arrays { throw std::out_of_range("mine"); }, {}), std::out_of_range);
+  EXPECT_THROW(
+      capture([](const Arrays&) -> Arrays { throw std::out_of_range("mine"); }, {}), std::out_of_range);
 }
 
 TEST(Capture, ArraysOfAnOuterTransformationAreReported) {
   bool inner_uses = false, plain_uses = true;
   auto outer = [&](const array& w) {
     inner_uses = capture([&](const Arrays& in) { return Arrays{in[0] * w}; }, {array(2.0f)}).uses_tracers;
-    plain_uses = capture([&](const Arrays& in) { return Arrays{mx::exp(in[0])}; }, {array(2.0f)}).uses_tracers;
+    plain_uses =
+        capture([&](const Arrays& in) { return Arrays{mx::exp(in[0])}; }, {array(2.0f)}).uses_tracers;
     return mx::sum(w);
   };
   mx::grad(outer)(sample({3}));
@@ -400,7 +518,9 @@ TEST(Capture, GradientsOfCapturedArraysAreOurOwn) {
 TEST(Capture, File) {
   auto w = sample({16, 4});
   std::string path = testing::TempDir() + "/capture_test.mlxfn";
-  ArrayFunction fn = [=](const Arrays& in) { return Arrays{mx::softmax(mx::matmul(in[0], w) * array(0.5f), -1)}; };
+  ArrayFunction fn = [=](const Arrays& in) {
+    return Arrays{mx::softmax(mx::matmul(in[0], w) * array(0.5f), -1)};
+  };
   auto x = sample({3, 16}, mx::float32, 1, 5);
   mx::export_function(path, std::function<Arrays(const mx::Args&)>(fn), {x});
   auto captured = capture_file(path, {x});

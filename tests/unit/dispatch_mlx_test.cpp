@@ -1,6 +1,4 @@
 // Kernels as MLX primitives, with hand-made kernel functions: what is tested is everything around them.
-#include "dispatch/dispatch.h"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -8,6 +6,7 @@
 #include <thread>
 
 #include "dispatch/buffer_pool.h"
+#include "dispatch/dispatch.h"
 #include "dispatch/strided_copy.h"
 #include "ir/graph_text.h"
 #include "mlx/mlx.h"
@@ -70,7 +69,8 @@ std::shared_ptr<Executable> rows_executable() {
 
 array range(const mx::Shape& shape, float start = 0) {
   int size = 1;
-  for (auto n : shape) size *= n;
+  for (auto n : shape)
+    size *= n;
   auto result = mx::reshape(mx::arange(start, start + static_cast<float>(size), 1.0), shape);
   result.eval();
   return result;
@@ -117,7 +117,8 @@ TEST(Dispatch, WhatTheKernelWasNotMadeForFallsBack) {
   auto executable = rows_executable();
   auto w = range({columns});
   launches = 0;
-  auto other_columns = dispatch(executable, {mx::astype(range({4, columns}), mx::float16), mx::astype(w, mx::float16)});
+  auto other_columns =
+      dispatch(executable, {mx::astype(range({4, columns}), mx::float16), mx::astype(w, mx::float16)});
   EXPECT_EQ(other_columns[0].shape(), (mx::Shape{4, columns}));
   auto none = dispatch(executable, {mx::zeros({0, columns}), w});
   EXPECT_EQ(none[0].shape(), (mx::Shape{0, columns}));
@@ -148,7 +149,9 @@ TEST(Dispatch, Transformations) {
     return Arrays{mx::sum(mx::square(out[0])) + mx::sum(mx::exp(out[1] * array(0.01f)))};
   };
   auto plain = [&](const Arrays& in) {
-    return Arrays{mx::sum(mx::square(in[0] * array(2.0f) + in[1])) + mx::sum(mx::exp(mx::sum(in[0], 1) * array(0.01f)))};
+    return Arrays{
+        mx::sum(mx::square(in[0] * array(2.0f) + in[1])) +
+        mx::sum(mx::exp(mx::sum(in[0], 1) * array(0.01f)))};
   };
   auto [value, gradients] = mx::value_and_grad(ours, {0, 1})({x, w});
   auto [expected_value, expected] = mx::value_and_grad(plain, {0, 1})({x, w});
@@ -185,7 +188,8 @@ TEST(Dispatch, OtherStreamsAndThreads) {
       mx::clear_streams();
     });
   }
-  for (auto& thread : threads) thread.join();
+  for (auto& thread : threads)
+    thread.join();
 }
 
 TEST(Dispatch, LargeResultsAreAlignedAndReused) {
@@ -209,8 +213,10 @@ TEST(Dispatch, LargeResultsAreAlignedAndReused) {
 TEST(BufferPool, KeepsAtMostWhatItMay) {
   BufferPool pool(1 << 20);
   std::vector<void*> blocks;
-  for (int i = 0; i < 8; ++i) blocks.push_back(pool.acquire(200 << 10));
-  for (auto* block : blocks) pool.release(block);
+  for (int i = 0; i < 8; ++i)
+    blocks.push_back(pool.acquire(200 << 10));
+  for (auto* block : blocks)
+    pool.release(block);
   EXPECT_LE(pool.kept_bytes(), size_t{1} << 20);
   EXPECT_GT(pool.kept_bytes(), size_t{500} << 10);
   auto* huge = pool.acquire(size_t{9} << 20);
@@ -224,9 +230,11 @@ TEST(BufferPool, KeepsAtMostWhatItMay) {
 template <class T>
 void check_copy(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides, int64_t first) {
   std::vector<T> data(70000);
-  for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<T>(i * 7 + 1);
+  for (size_t i = 0; i < data.size(); ++i)
+    data[i] = static_cast<T>(i * 7 + 1);
   int64_t size = 1;
-  for (auto n : shape) size *= n;
+  for (auto n : shape)
+    size *= n;
   std::vector<T> dense(size);
   copy_to_dense({data.data() + first, sizeof(T), shape, strides}, dense.data());
   for (int64_t flat = 0; flat < size; ++flat) {
@@ -245,18 +253,21 @@ TEST(StridedCopy, AllLayouts) {
   check_copy<uint32_t>({40, 70}, {1, 40}, 0);           // a transposition
   check_copy<uint32_t>({3, 50, 40}, {2000, 1, 50}, 5);  // of each of three
   check_copy<uint64_t>({7, 6, 5}, {1, 70, 7}, 0);
-  check_copy<uint8_t>({4, 3, 2}, {0, 2, 1}, 0);         // a broadcast
+  check_copy<uint8_t>({4, 3, 2}, {0, 2, 1}, 0);  // a broadcast
   check_copy<uint32_t>({3, 4, 1, 5}, {-40, 5, 99, 1}, 200);
   check_copy<uint32_t>({2, 3, 4}, {12, 4, 1}, 0);
-  check_copy<uint32_t>({200, 5000}, {0, 3}, 1);         // large: over all threads
+  check_copy<uint32_t>({200, 5000}, {0, 3}, 1);  // large: over all threads
 }
 
 double microseconds_of(const std::function<void()>& body, int count) {
   double best = INFINITY;
   for (int repeat = 0; repeat < 7; ++repeat) {
     auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < count; ++i) body();
-    best = std::min(best, std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / count);
+    for (int i = 0; i < count; ++i)
+      body();
+    best = std::min(
+        best,
+        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / count);
   }
   return best;
 }
@@ -269,7 +280,12 @@ TEST(Dispatch, CostsAboutAsMuchAsAnMlxOperation) {
   double building = microseconds_of([&] { dispatch(executable, {x, w}); }, 20000);
   double building_add = microseconds_of([&] { mx::add(x, x); }, 20000);
   RecordProperty("ours_us", std::to_string(ours));
-  std::printf("one operation: MLX %.2f us, a kernel %.2f us; building the node: %.2f and %.2f us\n", plain, ours, building_add, building);
+  std::printf(
+      "one operation: MLX %.2f us, a kernel %.2f us; building the node: %.2f and %.2f us\n",
+      plain,
+      ours,
+      building_add,
+      building);
   EXPECT_LT(ours, 5 * plain + 50);
 }
 

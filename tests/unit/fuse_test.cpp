@@ -20,8 +20,8 @@ Plan all_regions(const Graph& graph) {
   return fuse(graph, default_cpu_target(), options);
 }
 
-// What must hold of any plan: nodes in one region at most (views apart), inputs and outputs complete, and no cycle
-// when each region is one step.
+// What must hold of any plan: nodes in one region at most (views apart), inputs and outputs complete, and no
+// cycle when each region is one step.
 void expect_sound(const Graph& graph, const Plan& plan) {
   std::vector<int> region_of(graph.nodes.size(), -1);
   for (size_t r = 0; r < plan.regions.size(); ++r) {
@@ -31,7 +31,9 @@ void expect_sound(const Graph& graph, const Plan& plan) {
       region_of[id] = static_cast<int>(r);
     }
   }
-  auto step_of = [&](NodeId id) { return region_of[id] >= 0 ? region_of[id] : static_cast<int>(plan.regions.size()) + id; };
+  auto step_of = [&](NodeId id) {
+    return region_of[id] >= 0 ? region_of[id] : static_cast<int>(plan.regions.size()) + id;
+  };
   std::vector<std::set<int>> after(plan.regions.size() + graph.nodes.size());
   std::vector<int> waits(after.size(), 0);
   // Views are not steps: who reads one waits for what it shows.
@@ -39,9 +41,12 @@ void expect_sound(const Graph& graph, const Plan& plan) {
   for (size_t id = 0; id < graph.nodes.size(); ++id)
     for (ValueId v : graph.nodes[id].operands) {
       NodeId p = graph.values[v].producer;
-      while (is_view(p)) p = graph.values[graph.nodes[p].operands[0]].producer;
-      if (is_view(static_cast<NodeId>(id)) || p < 0 || step_of(p) == step_of(static_cast<NodeId>(id))) continue;
-      if (after[step_of(p)].insert(step_of(static_cast<NodeId>(id))).second) ++waits[step_of(static_cast<NodeId>(id))];
+      while (is_view(p))
+        p = graph.values[graph.nodes[p].operands[0]].producer;
+      if (is_view(static_cast<NodeId>(id)) || p < 0 || step_of(p) == step_of(static_cast<NodeId>(id)))
+        continue;
+      if (after[step_of(p)].insert(step_of(static_cast<NodeId>(id))).second)
+        ++waits[step_of(static_cast<NodeId>(id))];
     }
   std::vector<int> ready;
   for (size_t s = 0; s < waits.size(); ++s)
@@ -55,19 +60,25 @@ void expect_sound(const Graph& graph, const Plan& plan) {
       if (--waits[next] == 0) ready.push_back(next);
   }
   ASSERT_EQ(done, waits.size()) << "regions wait for each other\n" << print(graph);
-  for (auto& region : plan.regions) ASSERT_TRUE(lower(graph, region).ok()) << print(graph);
+  for (auto& region : plan.regions)
+    ASSERT_TRUE(lower(graph, region).ok()) << print(graph);
 }
 
 Graph random_graph(uint64_t seed, int size) {
   std::mt19937_64 random(seed);
   Graph graph;
-  std::vector<ValueId> matrices{graph.add_input("x", {Dtype::f32, {16, 16}}), graph.add_input("y", {Dtype::f32, {16, 16}})};
+  std::vector<ValueId> matrices{
+      graph.add_input("x", {Dtype::f32, {16, 16}}), graph.add_input("y", {Dtype::f32, {16, 16}})};
   auto pick = [&] { return matrices[random() % matrices.size()]; };
   for (int i = 0; i < size; ++i) {
     ValueId made = -1;
     switch (random() % 8) {
-      case 0: made = graph.add(Op::exp, {pick()}); break;
-      case 1: made = graph.add(Op::matmul, {pick(), pick()}); break;
+      case 0:
+        made = graph.add(Op::exp, {pick()});
+        break;
+      case 1:
+        made = graph.add(Op::matmul, {pick(), pick()});
+        break;
       case 2: {
         Attributes reduce;
         reduce.set("axes", std::vector<int64_t>{static_cast<int64_t>(random() % 2)});
@@ -81,7 +92,9 @@ Graph random_graph(uint64_t seed, int size) {
         made = graph.add(Op::transpose, {pick()}, transpose);
         break;
       }
-      default: made = graph.add(Op::add, {pick(), pick()}); break;
+      default:
+        made = graph.add(Op::add, {pick(), pick()});
+        break;
     }
     matrices.push_back(made);
   }
@@ -102,7 +115,8 @@ TEST(fuse, is_deterministic) {
   Graph graph = random_graph(99, 60);
   auto names = [&](const Plan& plan) {
     std::vector<std::vector<NodeId>> nodes;
-    for (auto& region : plan.regions) nodes.push_back(region.nodes);
+    for (auto& region : plan.regions)
+      nodes.push_back(region.nodes);
     return nodes;
   };
   EXPECT_EQ(names(all_regions(graph)), names(all_regions(graph)));
@@ -111,7 +125,8 @@ TEST(fuse, is_deterministic) {
 TEST(fuse, a_long_chain_is_cut_at_the_cap) {
   Graph graph;
   ValueId v = graph.add_input("x", {Dtype::f32, {8, 8}});
-  for (int i = 0; i < 1000; ++i) v = graph.add(Op::neg, {v});
+  for (int i = 0; i < 1000; ++i)
+    v = graph.add(Op::neg, {v});
   graph.outputs = {v};
   Plan plan = all_regions(graph);
   size_t nodes = 0;
@@ -131,7 +146,8 @@ TEST(fuse, too_many_buffers_are_not_one_kernel) {
     sum = graph.add(Op::add, {sum, next});
   }
   graph.outputs = {sum};
-  for (auto& region : all_regions(graph).regions) EXPECT_LE(region.inputs.size(), 24u);
+  for (auto& region : all_regions(graph).regions)
+    EXPECT_LE(region.inputs.size(), 24u);
 }
 
 TEST(fuse, small_work_is_declined_and_large_work_is_not) {
@@ -148,7 +164,8 @@ TEST(fuse, small_work_is_declined_and_large_work_is_not) {
 
 TEST(fuse, kinds) {
   auto kind_of = [](const std::string& body, const std::string& result) {
-    auto graph = parse_graph("autoperfect.graph 1\ngraph @g(%x: f32[32,16]) {\n" + body + "  return %" + result + "\n}\n");
+    auto graph = parse_graph(
+        "autoperfect.graph 1\ngraph @g(%x: f32[32,16]) {\n" + body + "  return %" + result + "\n}\n");
     EXPECT_TRUE(graph.ok()) << format(graph.errors());
     return all_regions(*graph).regions.at(0).kind;
   };

@@ -1,5 +1,7 @@
-// Generated kernels against the reference executor: every candidate of every kernel, compiled and run over several
-// sizes of the dynamic axis and several numbers of chunks.
+// Generated kernels against the reference executor: every candidate of every kernel, compiled and run over
+// several sizes of the dynamic axis and several numbers of chunks.
+#include "generate/schedule/schedule.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,7 +10,6 @@
 #include "canonicalize/canonicalize.h"
 #include "compile/cpu/compile.h"
 #include "fuse/fuse.h"
-#include "generate/schedule/schedule.h"
 #include "ir/graph_text.h"
 #include "ir/kernel_text.h"
 #include "lower/lower.h"
@@ -52,7 +53,8 @@ void expect_close(const Tensor& got, const Tensor& exact, const Tensor& oracle, 
       ASSERT_TRUE(std::isnan(b) ? std::isnan(a) : a == b) << what << " at " << i << ": " << a << " not " << b;
       continue;
     }
-    double allowed = 4 * std::abs(b - o) + 12 * unit_in_last_place(got.type.dtype, std::max(std::abs(o), scale * 1e-1));
+    double allowed =
+        4 * std::abs(b - o) + 12 * unit_in_last_place(got.type.dtype, std::max(std::abs(o), scale * 1e-1));
     ASSERT_LE(std::abs(a - o), allowed) << what << " at " << i << ": " << a << " not " << o;
   }
 }
@@ -63,17 +65,21 @@ std::vector<Tensor> run_native(
   for (auto& buffer : kernel.buffers)
     if (buffer.role == BufferRole::out) {
       outputs.push_back(Tensor::zeros(buffer.type));
-      for (auto& byte : outputs.back().bytes) byte = 0xA5;
+      for (auto& byte : outputs.back().bytes)
+        byte = 0xA5;
     }
   std::vector<const void*> in;
   std::vector<void*> out;
-  for (auto& t : inputs) in.push_back(t.bytes.data());
-  for (auto& t : outputs) out.push_back(t.bytes.data());
+  for (auto& t : inputs)
+    in.push_back(t.bytes.data());
+  for (auto& t : outputs)
+    out.push_back(t.bytes.data());
   std::vector<long> dims;
   for (auto& axis : kernel.axes)
     if (axis.dynamic) dims.push_back(axis.size);
   int64_t units = 1;
-  for (AxisId axis : loaded.launch.parallel) units *= kernel.axes[axis].size;
+  for (AxisId axis : loaded.launch.parallel)
+    units *= kernel.axes[axis].size;
   launch_cpu(loaded, in.data(), out.data(), dims.data(), units, threads);
   return outputs;
 }
@@ -101,8 +107,11 @@ void check_kernel(const Kernel& kernel, bool expect_candidates = true) {
       for (int threads : {0, 1}) {
         auto got = run_native(sized, **loaded, inputs, threads);
         for (size_t o = 0; o < got.size(); ++o)
-          expect_close(got[o], (*exact)[o], (*oracle)[o], candidate.provenance + " output " + std::to_string(o) + "\n" +
-              print(sized) + candidate.source);
+          expect_close(
+              got[o],
+              (*exact)[o],
+              (*oracle)[o],
+              candidate.provenance + " output " + std::to_string(o) + "\n" + print(sized) + candidate.source);
         if (testing::Test::HasFatalFailure()) return;
       }
     }
@@ -190,8 +199,9 @@ TEST(schedule, layer_norm) {
 TEST(schedule, softmax_of_several_dtypes_and_lengths) {
   for (std::string dtype : {"f32", "bf16", "f16"})
     for (std::string n : {"3", "64", "257"})
-      check_graph("graph @g(%x: " + dtype + "[5,7," + n + "]) {\n  %y = softmax %x precise=true : " + dtype + "[5,7," + n +
-                  "]\n  return %y\n}\n");
+      check_graph(
+          "graph @g(%x: " + dtype + "[5,7," + n + "]) {\n  %y = softmax %x precise=true : " + dtype +
+          "[5,7," + n + "]\n  return %y\n}\n");
 }
 
 TEST(schedule, logsumexp_and_argmax_share_the_row) {
@@ -304,7 +314,8 @@ TEST(schedule, iota) {
 }
 
 TEST(schedule, views_of_constants_and_aranges) {
-  check_graph(R"(graph @g(%x: f32[5,30]) {
+  check_graph(
+      R"(graph @g(%x: f32[5,30]) {
   %i = arange size=60 start=3.0 step=2.0 : f32[60]
   %odd = slice %i start=[59] stop=[-61] strides=[-2] : f32[30]
   %half = const 0.5 : f32[]
@@ -315,13 +326,15 @@ TEST(schedule, views_of_constants_and_aranges) {
   %c = mul %b, %s : f32[5,30]
   return %c
 }
-)", 2);
+)",
+      2);
 }
 
 TEST(schedule, argmax_takes_the_first_nan) {
   for (std::string n : {"7", "200"}) {
-    auto graph = parse_graph("autoperfect.graph 1\ngraph @g(%x: f32[4," + n + "]) {\n  %a = argmax %x axis=1 : u32[4]\n" +
-                             "  %b = argmin %x axis=1 : u32[4]\n  return %a, %b\n}\n");
+    auto graph = parse_graph(
+        "autoperfect.graph 1\ngraph @g(%x: f32[4," + n + "]) {\n  %a = argmax %x axis=1 : u32[4]\n" +
+        "  %b = argmin %x axis=1 : u32[4]\n  return %a, %b\n}\n");
     ASSERT_TRUE(graph.ok()) << format(graph.errors());
     FuseOptions options;
     options.gate_by_cost = false;
@@ -368,7 +381,8 @@ kernel @softmax {
 )");
   ASSERT_TRUE(kernel.ok()) << format(kernel.errors());
   Tensor x = Tensor::zeros({Dtype::f32, {3, 20}});
-  for (int j = 0; j < 20; ++j) x.set(j, -INFINITY), x.set(20 + j, j), x.set(40 + j, j == 17 ? NAN : 1);
+  for (int j = 0; j < 20; ++j)
+    x.set(j, -INFINITY), x.set(20 + j, j), x.set(40 + j, j == 17 ? NAN : 1);
   for (auto& candidate : generate_schedules(*kernel, default_cpu_target())) {
     auto binary = compile_cpu(candidate.source, *system_compiler());
     ASSERT_TRUE(binary.ok()) << format(binary.errors());

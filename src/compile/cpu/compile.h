@@ -52,8 +52,9 @@ struct LoadedKernel {
 };
 Result<std::shared_ptr<LoadedKernel>> load_cpu(const std::string& binary, const Launch& launch);
 
-// Runs it to completion over all threads of the pool (threads = 0) or on the calling thread in `chunks`
-// pieces. units: product of the sizes of the parallel axes.
+// Runs it to completion over all threads of the pool (threads = 0) or over so many (1: on the calling
+// thread). units: product of the sizes of the parallel axes. The partial result of chunk c lies at c *
+// (partial_bytes rounded up to 64).
 void launch_cpu(
     const LoadedKernel& kernel,
     const void* const* in,

@@ -1,10 +1,13 @@
-// The part of Body that holds reductions: accumulators of the unrolled copies, their merge, and the end across lanes.
+// The part of Body that holds reductions: accumulators of the unrolled copies, their merge, and the end
+// across lanes.
 #include "generate/schedule/body.h"
 
 namespace autoperfect::schedule {
 namespace {
 
-std::string copy(const char* letter, int number, int k) { return id(letter, number) + "_" + std::to_string(k); }
+std::string copy(const char* letter, int number, int k) {
+  return id(letter, number) + "_" + std::to_string(k);
+}
 
 }  // namespace
 
@@ -54,7 +57,8 @@ std::string Body::accumulator_arguments(int sweep, int k) const {
 void Body::accumulate(Scope& scope, int v) const {
   auto& value = kernel_.values[v];
   auto text = text_of(v);
-  std::string x = convert(operand_dtype(kernel_, value, 0), text.accumulate, element_operand(scope, value, 0));
+  std::string x =
+      convert(operand_dtype(kernel_, value, 0), text.accumulate, element_operand(scope, value, 0));
   std::string a = id("a", v);
   std::string next = fill(text.step, a, x);
   // Lanes past the end are no part of a row; of columns each lane is its own row.
@@ -66,7 +70,8 @@ void Body::accumulate_position(Scope& scope, int v) const {
   auto& value = kernel_.values[v];
   std::string x = element_operand(scope, value, 0);
   std::string a = id("a", v), i = id("i", v), t = id("t", v);
-  std::string better = std::string(value.op == Op::argmax ? "ap::beats_max(" : "ap::beats_min(") + x + ", " + a + ")";
+  std::string better =
+      std::string(value.op == Op::argmax ? "ap::beats_max(" : "ap::beats_min(") + x + ", " + a + ")";
   if (scope.tail) better = "ap::mask_and(ap::first(n), " + better + ")";
   scope.statement("const ap::mask " + t + " = " + better + ";");
   scope.statement(a + " = ap::select(" + t + ", " + x + ", " + a + ");");
@@ -85,8 +90,8 @@ std::string Body::merge_copies(int v, int depth) const {
       }
       std::string i = copy("i", v, k), j = copy("i", v, k + step);
       bool max = kernel_.values[v].op == Op::argmax;
-      text += indent(depth) + "ap::keep_first(" + (max ? "ap::beats_max(" : "ap::beats_min(") + b + ", " + a + "), " + a +
-          ", " + i + ", " + b + ", " + j + ");\n";
+      text += indent(depth) + "ap::keep_first(" + (max ? "ap::beats_max(" : "ap::beats_min(") + b + ", " + a +
+              "), " + a + ", " + i + ", " + b + ", " + j + ");\n";
     }
   }
   return text;
@@ -110,8 +115,8 @@ std::string Body::combine(int sweep, int depth) const {
       continue;
     }
     bool max = kernel_.values[v].op == Op::argmax;
-    std::string found = std::string("ap::position_of(") + copy("a", v, 0) + ", " + (max ? "ap::hmax(" : "ap::hmin(") +
-        copy("a", v, 0) + "), " + copy("i", v, 0) + ")";
+    std::string found = std::string("ap::position_of(") + copy("a", v, 0) + ", " +
+                        (max ? "ap::hmax(" : "ap::hmin(") + copy("a", v, 0) + "), " + copy("i", v, 0) + ")";
     text += indent(depth) + "const ap::vu32 " + id("u", v) + " = ap::to_u32(" + found + ");\n";
   }
   return text;
@@ -122,7 +127,7 @@ std::string Body::store_partials(int depth) const {
   int slot = 0;
   for (int v : passes_.reductions[0])
     text += merge_copies(v, depth) + indent(depth) + "ap::raw_store((char*)partial + " +
-        std::to_string(partial_slot * slot++) + ", " + copy("a", v, 0) + ");\n";
+            std::to_string(partial_slot * slot++) + ", " + copy("a", v, 0) + ");\n";
   return text;
 }
 
@@ -134,10 +139,12 @@ std::string Body::gather_partials(int depth, int64_t bytes) const {
     std::string type = vector_type(reduction_text.accumulate), a = id("a", v);
     text += indent(depth) + type + " " + a + " = " + reduction_text.init + ";\n";
     text += indent(depth) + "for (long c = 0; c < chunks; ++c) " + a + " = " +
-        fill(reduction_text.step, a,
-             "ap::raw_load<" + type + ">((const char*)partials + c * " + std::to_string(bytes) + " + " +
-                 std::to_string(partial_slot * slot++) + ")") +
-        ";\n";
+            fill(
+                reduction_text.step,
+                a,
+                "ap::raw_load<" + type + ">((const char*)partials + c * " + std::to_string(bytes) + " + " +
+                    std::to_string(partial_slot * slot++) + ")") +
+            ";\n";
     text += end_across(v, a, depth);
   }
   return text;

@@ -32,7 +32,7 @@ bool Body::supported() const {
     auto dtypes = operand_dtypes(value);
     if (is_reduction(value)) {
       bool arg_ok = dtypes[0] != Dtype::bool_ && !nest_.columns() && value.reduced.size() == 1 &&
-          nest_.group_of(value.reduced[0]) == nest_.vector_group && nest_.inner_groups.empty();
+                    nest_.group_of(value.reduced[0]) == nest_.vector_group && nest_.inner_groups.empty();
       bool positional = value.op == Op::argmax || value.op == Op::argmin;
       if (positional ? !arg_ok : !reduction(value.op, dtypes[0], value.dtype)) return false;
     } else if (!expression(value, dtypes, std::vector<std::string>(dtypes.size(), "x"))) {
@@ -49,17 +49,19 @@ bool Body::supported() const {
 int64_t Body::scratch_bytes() const {
   if (passes_.kept.empty()) return 0;
   int64_t rows = 1;
-  for (int g : nest_.inner_groups) rows *= nest_.groups[g].seen_size;
+  for (int g : nest_.inner_groups)
+    rows *= nest_.groups[g].seen_size;
   int64_t row = (nest_.groups[nest_.vector_group].seen_size + row_padding - 1) / row_padding * row_padding;
   return rows * row * static_cast<int64_t>(sizeof(float)) * static_cast<int64_t>(passes_.kept.size());
 }
 
 std::string Body::scratch_pointers(int depth) const {
   std::string text;
-  int64_t each = passes_.kept.empty() ? 0 : scratch_bytes() / static_cast<int64_t>(passes_.kept.size() * sizeof(float));
+  int64_t each =
+      passes_.kept.empty() ? 0 : scratch_bytes() / static_cast<int64_t>(passes_.kept.size() * sizeof(float));
   for (size_t k = 0; k < passes_.kept.size(); ++k)
     text += indent(depth) + "ap::f32* const s" + std::to_string(passes_.kept[k]) + " = (ap::f32*)scratch + " +
-        std::to_string(each * static_cast<int64_t>(k)) + ";\n";
+            std::to_string(each * static_cast<int64_t>(k)) + ";\n";
   return text;
 }
 
@@ -78,8 +80,8 @@ std::string Body::unit_pointers(int depth) const {
   for (size_t a = 0; a < nest_.accesses.size(); ++a) {
     auto& access = nest_.accesses[a];
     std::string offset = access.offset.is(0) ? "" : " + " + access.offset.text();
-    text += indent(depth) + "auto* const p" + std::to_string(a) + " = b" + std::to_string(access.buffer) + offset +
-        moved(access, nest_.unit_groups) + ";\n";
+    text += indent(depth) + "auto* const p" + std::to_string(a) + " = b" + std::to_string(access.buffer) +
+            offset + moved(access, nest_.unit_groups) + ";\n";
   }
   return text;
 }
@@ -88,14 +90,15 @@ std::string Body::inner_pointers(int, int depth) const {
   std::string text;
   for (size_t a = 0; a < nest_.accesses.size(); ++a)
     text += indent(depth) + "auto* const q" + std::to_string(a) + " = p" + std::to_string(a) +
-        moved(nest_.accesses[a], nest_.inner_groups) + ";\n";
+            moved(nest_.accesses[a], nest_.inner_groups) + ";\n";
   return text;
 }
 
 std::string Body::position(AxisId axis, Dtype dtype, bool element) const {
   int group = nest_.group_of(axis);
-  std::string index = element && group == nest_.vector_group ? "(ap::iota() + (int)j)"
-                                                             : "ap::splat<ap::vi32>((int)g" + std::to_string(group) + ")";
+  std::string index = element && group == nest_.vector_group
+                          ? "(ap::iota() + (int)j)"
+                          : "ap::splat<ap::vi32>((int)g" + std::to_string(group) + ")";
   return convert(Dtype::i32, dtype, index);
 }
 
@@ -119,10 +122,14 @@ std::string Body::unit_operand(const KernelValue& value, int i, bool tail) const
   auto& operand = value.operands[i];
   Dtype dtype = operand_dtype(kernel_, value, i);
   switch (operand.kind) {
-    case KernelOperand::Kind::value: return id("u", operand.id);
-    case KernelOperand::Kind::load: return load_unit(nest_.access_of(operand.id, operand.index), tail);
-    case KernelOperand::Kind::literal: return literal(dtype, operand.literal);
-    case KernelOperand::Kind::iota: return position(operand.id, dtype, nest_.columns());
+    case KernelOperand::Kind::value:
+      return id("u", operand.id);
+    case KernelOperand::Kind::load:
+      return load_unit(nest_.access_of(operand.id, operand.index), tail);
+    case KernelOperand::Kind::literal:
+      return literal(dtype, operand.literal);
+    case KernelOperand::Kind::iota:
+      return position(operand.id, dtype, nest_.columns());
   }
   return "";
 }
@@ -135,16 +142,21 @@ std::string Body::unit_values(int after, int depth, bool tail, bool scalars_only
     std::string name = id("u", static_cast<int>(v));
     if (!is_reduction(value)) {
       std::vector<std::string> operands;
-      for (size_t i = 0; i < value.operands.size(); ++i) operands.push_back(unit_operand(value, static_cast<int>(i), tail));
+      for (size_t i = 0; i < value.operands.size(); ++i)
+        operands.push_back(unit_operand(value, static_cast<int>(i), tail));
       text += indent(depth) + "const " + vector_type(value.dtype) + " " + name + " = " +
-          *expression(value, operand_dtypes(value), operands) + ";\n";
+              *expression(value, operand_dtypes(value), operands) + ";\n";
     }
     if (value.output < 0) continue;
     auto& access = nest_.accesses[nest_.access_of(value.output, value.store)];
     std::string offset = access.offset.is(0) ? "" : " + " + access.offset.text();
     bool vector = nest_.columns() && access.strides[nest_.vector_group].is(1);
-    text += indent(depth) + "ap::store(b" + std::to_string(access.buffer) + offset + moved(access, nest_.unit_groups) +
-        (vector ? " + j" : "") + ", " + name + (!vector ? ", 1" : tail ? ", n" : "") + ");\n";
+    text += indent(depth) + "ap::store(b" + std::to_string(access.buffer) + offset +
+            moved(access, nest_.unit_groups) + (vector ? " + j" : "") + ", " + name +
+            (!vector ? ", 1"
+             : tail  ? ", n"
+                     : "") +
+            ");\n";
   }
   return text;
 }
@@ -161,9 +173,12 @@ std::string Body::element_operand(Scope& scope, const KernelValue& value, int i)
   switch (operand.kind) {
     case KernelOperand::Kind::value:
       return passes_.varies[operand.id] ? element_value(scope, operand.id) : id("u", operand.id);
-    case KernelOperand::Kind::load: return load_element(scope, nest_.access_of(operand.id, operand.index));
-    case KernelOperand::Kind::literal: return literal(dtype, operand.literal);
-    case KernelOperand::Kind::iota: return position(operand.id, dtype, true);
+    case KernelOperand::Kind::load:
+      return load_element(scope, nest_.access_of(operand.id, operand.index));
+    case KernelOperand::Kind::literal:
+      return literal(dtype, operand.literal);
+    case KernelOperand::Kind::iota:
+      return position(operand.id, dtype, true);
   }
   return "";
 }
@@ -179,8 +194,8 @@ std::string Body::element_value(Scope& scope, int v) const {
   for (size_t i = 0; i < value.operands.size(); ++i)
     operands.push_back(element_operand(scope, value, static_cast<int>(i)));
   scope.statement(
-      "const " + vector_type(value.dtype) + " " + name + " = " + *expression(value, operand_dtypes(value), operands) +
-      ";");
+      "const " + vector_type(value.dtype) + " " + name + " = " +
+      *expression(value, operand_dtypes(value), operands) + ";");
   if (kept) scope.statement("ap::store(" + id("s", v) + scratch_index() + ", " + name + ");");
   return scope.values[v] = name;
 }
@@ -192,14 +207,17 @@ std::string Body::elements(int sweep, bool tail, int depth) const {
       scope.statement("auto& " + id("a", v) + " = " + id("a", v) + "_0;");
       if (arg(v)) scope.statement("auto& " + id("i", v) + " = " + id("i", v) + "_0;");
     }
-  for (int v : passes_.reductions[sweep]) arg(v) ? accumulate_position(scope, v) : accumulate(scope, v);
+  for (int v : passes_.reductions[sweep])
+    arg(v) ? accumulate_position(scope, v) : accumulate(scope, v);
   for (int v : passes_.outputs[sweep]) {
     std::string name = element_value(scope, v);
     std::string target = id("q", nest_.access_of(kernel_.values[v].output, kernel_.values[v].store)) + " + j";
     bool stream = choice_.stream && !tail;
-    scope.statement(std::string(stream ? "ap::stream(" : "ap::store(") + target + ", " + name + (tail ? ", n);" : ");"));
+    scope.statement(
+        std::string(stream ? "ap::stream(" : "ap::store(") + target + ", " + name + (tail ? ", n);" : ");"));
   }
-  if (choice_.prefetch && !tail && (nest_.columns() || sweep + 1 == passes_.count)) scope.text += prefetches(depth);
+  if (choice_.prefetch && !tail && (nest_.columns() || sweep + 1 == passes_.count))
+    scope.text += prefetches(depth);
   return scope.text;
 }
 
@@ -214,7 +232,8 @@ std::string Body::prefetches(int depth) const {
     Extent step = access.strides[groups.back()].times(nest_.columns() ? rows_ahead : 1);
     bool input = kernel_.buffers[access.buffer].role == BufferRole::in;
     if (input && access.strides[nest_.vector_group].is(1) && !step.is(0))
-      text += indent(depth) + "ap::prefetch(" + id("q", static_cast<int>(a)) + " + j + " + step.text() + ");\n";
+      text +=
+          indent(depth) + "ap::prefetch(" + id("q", static_cast<int>(a)) + " + j + " + step.text() + ");\n";
   }
   return text;
 }

@@ -1,4 +1,5 @@
-// The text inside the loops of a CPU kernel: values of one unit, values of one vector of elements, accumulators.
+// The text inside the loops of a CPU kernel: values of one unit, values of one vector of elements,
+// accumulators.
 #pragma once
 
 #include <map>
@@ -23,10 +24,10 @@ class Body {
   int64_t scratch_bytes() const;
 
   std::string scratch_pointers(int depth) const;
-  std::string unit_pointers(int depth) const;       // p<k>: where access k starts for this unit
+  std::string unit_pointers(int depth) const;              // p<k>: where access k starts for this unit
   std::string inner_pointers(int sweep, int depth) const;  // q<k>: p<k> moved by the inner groups
-  // Values of the unit that are ready after that many sweeps. Of columns they are vectors at j (tail: n lanes of them).
-  // scalars_only: those without any axis.
+  // Values of the unit that are ready after that many sweeps. Of columns they are vectors at j (tail: n lanes
+  // of them). scalars_only: those without any axis.
   std::string unit_values(int after, int depth, bool tail = false, bool scalars_only = false) const;
   std::string elements(int sweep, bool tail, int depth) const;  // one vector at j; tail: n elements of it
 

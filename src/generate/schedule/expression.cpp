@@ -7,12 +7,16 @@
 namespace autoperfect::schedule {
 namespace {
 
-std::string call(const std::string& function, const std::string& a) { return "ap::" + function + "(" + a + ")"; }
+std::string call(const std::string& function, const std::string& a) {
+  return "ap::" + function + "(" + a + ")";
+}
 std::string call(const std::string& function, const std::string& a, const std::string& b) {
   return "ap::" + function + "(" + a + ", " + b + ")";
 }
 
-bool is_vf(Dtype d) { return d == Dtype::f32 || is_half(d); }
+bool is_vf(Dtype d) {
+  return d == Dtype::f32 || is_half(d);
+}
 
 std::string rounded(Dtype dtype, const std::string& x) {
   if (dtype == Dtype::bf16) return call("round_bf16", x);
@@ -26,19 +30,23 @@ struct Function {
   bool exact;
 };
 const std::map<Op, Function> float_functions = {
-    {Op::exp, {"exp", false}},       {Op::expm1, {"expm1", false}},   {Op::log, {"log", false}},
-    {Op::log2, {"log2", false}},     {Op::log10, {"log10", false}},   {Op::log1p, {"log1p", false}},
-    {Op::sqrt, {"sqrt", false}},     {Op::rsqrt, {"rsqrt", false}},   {Op::sin, {"sin", false}},
-    {Op::cos, {"cos", false}},       {Op::tan, {"tan", false}},       {Op::sinh, {"sinh", false}},
-    {Op::cosh, {"cosh", false}},     {Op::tanh, {"tanh", false}},     {Op::asin, {"asin", false}},
-    {Op::acos, {"acos", false}},     {Op::atan, {"atan", false}},     {Op::asinh, {"asinh", false}},
-    {Op::acosh, {"acosh", false}},   {Op::atanh, {"atanh", false}},   {Op::erf, {"erf", false}},
+    {Op::exp, {"exp", false}},       {Op::expm1, {"expm1", false}},     {Op::log, {"log", false}},
+    {Op::log2, {"log2", false}},     {Op::log10, {"log10", false}},     {Op::log1p, {"log1p", false}},
+    {Op::sqrt, {"sqrt", false}},     {Op::rsqrt, {"rsqrt", false}},     {Op::sin, {"sin", false}},
+    {Op::cos, {"cos", false}},       {Op::tan, {"tan", false}},         {Op::sinh, {"sinh", false}},
+    {Op::cosh, {"cosh", false}},     {Op::tanh, {"tanh", false}},       {Op::asin, {"asin", false}},
+    {Op::acos, {"acos", false}},     {Op::atan, {"atan", false}},       {Op::asinh, {"asinh", false}},
+    {Op::acosh, {"acosh", false}},   {Op::atanh, {"atanh", false}},     {Op::erf, {"erf", false}},
     {Op::erfinv, {"erfinv", false}}, {Op::sigmoid, {"sigmoid", false}}, {Op::floor, {"floor", true}},
     {Op::ceil, {"ceil", true}},      {Op::round, {"round", true}},
 };
 const std::map<Op, const char*> comparisons = {
-    {Op::equal, "eq"}, {Op::not_equal, "ne"},  {Op::less, "lt"},
-    {Op::less_equal, "le"}, {Op::greater, "gt"}, {Op::greater_equal, "ge"},
+    {Op::equal, "eq"},
+    {Op::not_equal, "ne"},
+    {Op::less, "lt"},
+    {Op::less_equal, "le"},
+    {Op::greater, "gt"},
+    {Op::greater_equal, "ge"},
 };
 
 std::string compare(const KernelValue& value, Dtype dtype, std::string a, std::string b) {
@@ -52,29 +60,50 @@ std::string compare(const KernelValue& value, Dtype dtype, std::string a, std::s
 std::optional<std::string> arithmetic(Op op, Dtype dtype, const std::string& a, const std::string& b) {
   bool real = is_vf(dtype);
   switch (op) {
-    case Op::add: return rounded(dtype, "(" + a + " + " + b + ")");
-    case Op::sub: return rounded(dtype, "(" + a + " - " + b + ")");
-    case Op::mul: return rounded(dtype, "(" + a + " * " + b + ")");
-    case Op::div: return real ? rounded(dtype, "(" + a + " / " + b + ")") : call("int_div", a, b);
-    case Op::floor_divide: return rounded(dtype, call("floor_divide", a, b));
-    case Op::remainder: return rounded(dtype, call("remainder", a, b));
-    case Op::maximum: return call("maximum", a, b);
-    case Op::minimum: return call("minimum", a, b);
-    case Op::power: if (real) return rounded(dtype, call("pow", a, b)); return std::nullopt;
-    case Op::logaddexp: if (real) return rounded(dtype, call("logaddexp", a, b)); return std::nullopt;
-    case Op::atan2: if (real) return rounded(dtype, call("atan2", a, b)); return std::nullopt;
-    default: return std::nullopt;
+    case Op::add:
+      return rounded(dtype, "(" + a + " + " + b + ")");
+    case Op::sub:
+      return rounded(dtype, "(" + a + " - " + b + ")");
+    case Op::mul:
+      return rounded(dtype, "(" + a + " * " + b + ")");
+    case Op::div:
+      return real ? rounded(dtype, "(" + a + " / " + b + ")") : call("int_div", a, b);
+    case Op::floor_divide:
+      return rounded(dtype, call("floor_divide", a, b));
+    case Op::remainder:
+      return rounded(dtype, call("remainder", a, b));
+    case Op::maximum:
+      return call("maximum", a, b);
+    case Op::minimum:
+      return call("minimum", a, b);
+    case Op::power:
+      if (real) return rounded(dtype, call("pow", a, b));
+      return std::nullopt;
+    case Op::logaddexp:
+      if (real) return rounded(dtype, call("logaddexp", a, b));
+      return std::nullopt;
+    case Op::atan2:
+      if (real) return rounded(dtype, call("atan2", a, b));
+      return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
 std::optional<std::string> bitwise(Op op, const std::string& a, const std::string& b) {
   switch (op) {
-    case Op::bitwise_and: return "(" + a + " & " + b + ")";
-    case Op::bitwise_or: return "(" + a + " | " + b + ")";
-    case Op::bitwise_xor: return "(" + a + " ^ " + b + ")";
-    case Op::left_shift: return call("shift_left", a, b);
-    case Op::right_shift: return call("shift_right", a, b);
-    default: return std::nullopt;
+    case Op::bitwise_and:
+      return "(" + a + " & " + b + ")";
+    case Op::bitwise_or:
+      return "(" + a + " | " + b + ")";
+    case Op::bitwise_xor:
+      return "(" + a + " ^ " + b + ")";
+    case Op::left_shift:
+      return call("shift_left", a, b);
+    case Op::right_shift:
+      return call("shift_right", a, b);
+    default:
+      return std::nullopt;
   }
 }
 
@@ -87,16 +116,25 @@ std::string half_function(Op op, Dtype dtype, const std::string& x) {
 std::optional<std::string> unary(const KernelValue& value, Dtype from, const std::string& x) {
   Dtype dtype = value.dtype;
   switch (value.op) {
-    case Op::abs: return is_unsigned_integer(from) || from == Dtype::bool_ ? x : call("abs", x);
-    case Op::neg: return "(-" + x + ")";
-    case Op::sign: return call("sign", x);
-    case Op::square: return rounded(dtype, "(" + x + " * " + x + ")");
-    case Op::logical_not: return call("mask_not", convert(from, Dtype::bool_, x));
-    case Op::bitwise_invert: return "(~" + x + ")";
-    case Op::cast: return convert(from, dtype, x);
+    case Op::abs:
+      return is_unsigned_integer(from) || from == Dtype::bool_ ? x : call("abs", x);
+    case Op::neg:
+      return "(-" + x + ")";
+    case Op::sign:
+      return call("sign", x);
+    case Op::square:
+      return rounded(dtype, "(" + x + " * " + x + ")");
+    case Op::logical_not:
+      return call("mask_not", convert(from, Dtype::bool_, x));
+    case Op::bitwise_invert:
+      return "(~" + x + ")";
+    case Op::cast:
+      return convert(from, dtype, x);
     case Op::copy:
-    case Op::stop_gradient: return x;
-    default: return std::nullopt;
+    case Op::stop_gradient:
+      return x;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -111,7 +149,8 @@ std::string float_text(double value) {
 std::string integer_text(Dtype dtype, double value) {
   if (value <= -0x1p63) return "(-9223372036854775807ll - 1)";
   std::string digits = std::to_string(static_cast<long long>(value));
-  if (dtype == Dtype::u64 && value >= 9.2e18) digits = std::to_string(static_cast<unsigned long long>(value)) + "ull";
+  if (dtype == Dtype::u64 && value >= 9.2e18)
+    digits = std::to_string(static_cast<unsigned long long>(value)) + "ull";
   return "(" + element_type(dtype) + ")" + digits + (size_of(dtype) == 8 && digits.back() != 'l' ? "ll" : "");
 }
 
@@ -170,21 +209,30 @@ std::optional<std::string> expression(
 
 std::optional<ReductionText> reduction(Op op, Dtype operand, Dtype result) {
   bool real = is_vf(operand);
-  double lowest = is_unsigned_integer(operand) ? 0 : -std::ldexp(1.0, 8 * static_cast<int>(size_of(operand)) - 1);
+  double lowest =
+      is_unsigned_integer(operand) ? 0 : -std::ldexp(1.0, 8 * static_cast<int>(size_of(operand)) - 1);
   std::string low = real ? literal(operand, -INFINITY) : literal(operand, lowest);
   switch (op) {
-    case Op::sum: return ReductionText{result, literal(result, 0), "({a} + {b})", "ap::hsum"};
-    case Op::prod: return ReductionText{result, literal(result, 1), "({a} * {b})", "ap::hprod"};
-    case Op::any: return ReductionText{Dtype::bool_, "ap::splat_bool(false)", "ap::mask_or({a}, {b})", "ap::hany"};
-    case Op::all: return ReductionText{Dtype::bool_, "ap::splat_bool(true)", "ap::mask_and({a}, {b})", "ap::hall"};
+    case Op::sum:
+      return ReductionText{result, literal(result, 0), "({a} + {b})", "ap::hsum"};
+    case Op::prod:
+      return ReductionText{result, literal(result, 1), "({a} * {b})", "ap::hprod"};
+    case Op::any:
+      return ReductionText{Dtype::bool_, "ap::splat_bool(false)", "ap::mask_or({a}, {b})", "ap::hany"};
+    case Op::all:
+      return ReductionText{Dtype::bool_, "ap::splat_bool(true)", "ap::mask_and({a}, {b})", "ap::hall"};
     case Op::max:
     case Op::min:
       if (operand == Dtype::bool_) return std::nullopt;
       // The largest integer is the complement of the smallest.
       return op == Op::max ? ReductionText{operand, low, "ap::maximum({b}, {a})", "ap::hmax"}
-                           : ReductionText{operand, real ? literal(operand, INFINITY) : "(~" + low + ")",
-                                           "ap::minimum({b}, {a})", "ap::hmin"};
-    default: return std::nullopt;
+                           : ReductionText{
+                                 operand,
+                                 real ? literal(operand, INFINITY) : "(~" + low + ")",
+                                 "ap::minimum({b}, {a})",
+                                 "ap::hmin"};
+    default:
+      return std::nullopt;
   }
 }
 

@@ -22,9 +22,9 @@ std::optional<std::string> expression(
 // Reductions: the dtype they accumulate in, where they start, one step, and the end across lanes.
 struct ReductionText {
   Dtype accumulate;
-  std::string init;     // a vector
-  std::string step;     // function of two vectors: "ap::add" style text with {a} and {b}
-  std::string across;   // function name giving a splat: "ap::hsum"
+  std::string init;    // a vector
+  std::string step;    // function of two vectors: "ap::add" style text with {a} and {b}
+  std::string across;  // function name giving a splat: "ap::hsum"
 };
 std::optional<ReductionText> reduction(Op op, Dtype operand, Dtype result);
 std::string fill(const std::string& pattern, const std::string& a, const std::string& b);

@@ -32,13 +32,16 @@ class Finder {
 
   std::optional<Nest> run() {
     for (auto& value : kernel_.values) {
-      for (AxisId axis : value.reduced) reduced_.insert(axis);
+      for (AxisId axis : value.reduced)
+        reduced_.insert(axis);
       for (auto& operand : value.operands)
         if (operand.kind == KernelOperand::Kind::iota) pinned_.insert(operand.id);
     }
     if (!find_accesses()) return std::nullopt;
-    for (bool reduced : {false, true}) collapse(reduced);
-    for (auto& access : nest_.accesses) access.strides = group_strides(access);
+    for (bool reduced : {false, true})
+      collapse(reduced);
+    for (auto& access : nest_.accesses)
+      access.strides = group_strides(access);
     if (!choose_loops()) return std::nullopt;
     return std::move(nest_);
   }
@@ -46,10 +49,13 @@ class Finder {
  private:
   bool find_accesses();
   bool add_access(BufferId buffer, const std::vector<Affine>& index);
-  Extent stride(const Access& access, AxisId axis) const { return axis_strides_[&access - nest_.accesses.data()][axis]; }
+  Extent stride(const Access& access, AxisId axis) const {
+    return axis_strides_[&access - nest_.accesses.data()][axis];
+  }
   std::vector<Extent> group_strides(const Access& access) const {
     std::vector<Extent> strides;
-    for (auto& group : nest_.groups) strides.push_back(stride(access, group.axes.back()));
+    for (auto& group : nest_.groups)
+      strides.push_back(stride(access, group.axes.back()));
     return strides;
   }
   bool mergeable(AxisId outer, AxisId inner) const;
@@ -72,7 +78,8 @@ bool Finder::add_access(BufferId buffer, const std::vector<Affine>& index) {
   std::vector<Extent> along(kernel_.axes.size());
   for (size_t d = 0; d < index.size(); ++d) {
     access.offset = access.offset.plus((*strides)[d].times(index[d].offset));
-    for (auto& [axis, c] : index[d].terms) along[axis] = along[axis].plus((*strides)[d].times(c));
+    for (auto& [axis, c] : index[d].terms)
+      along[axis] = along[axis].plus((*strides)[d].times(c));
   }
   nest_.accesses.push_back(std::move(access));
   axis_strides_.push_back(std::move(along));
@@ -150,25 +157,31 @@ bool Finder::choose_loops() {
   nest_.vector_group = count - 1;
   if (count == parallel) {
     nest_.shape = count <= 1 ? Shape::flat : Shape::rows;
-    for (int g = 0; g + 1 < count; ++g) nest_.unit_groups.push_back(g);
+    for (int g = 0; g + 1 < count; ++g)
+      nest_.unit_groups.push_back(g);
     return true;
   }
   if (!unit_stride_along(count - 1)) {
     if (parallel == 0 || !unit_stride_along(parallel - 1)) return false;
     nest_.vector_group = parallel - 1;
     nest_.shape = parallel == 1 ? Shape::columns_flat : Shape::columns_rows;
-    for (int g = 0; g + 1 < parallel; ++g) nest_.unit_groups.push_back(g);
-    for (int g = parallel; g < count; ++g) nest_.inner_groups.push_back(g);
+    for (int g = 0; g + 1 < parallel; ++g)
+      nest_.unit_groups.push_back(g);
+    for (int g = parallel; g < count; ++g)
+      nest_.inner_groups.push_back(g);
     return true;
   }
   if (parallel == 0 && one_sweep()) {
     nest_.shape = count == 1 ? Shape::full_flat : Shape::full_rows;
-    for (int g = 0; g + 1 < count; ++g) nest_.unit_groups.push_back(g);
+    for (int g = 0; g + 1 < count; ++g)
+      nest_.unit_groups.push_back(g);
     return true;
   }
   nest_.shape = Shape::rows;
-  for (int g = 0; g < parallel; ++g) nest_.unit_groups.push_back(g);
-  for (int g = parallel; g + 1 < count; ++g) nest_.inner_groups.push_back(g);
+  for (int g = 0; g < parallel; ++g)
+    nest_.unit_groups.push_back(g);
+  for (int g = parallel; g + 1 < count; ++g)
+    nest_.inner_groups.push_back(g);
   return true;
 }
 
@@ -177,7 +190,9 @@ bool Finder::choose_loops() {
 std::string Extent::text() const {
   if (!dynamic) return std::to_string(fixed);
   std::string scaled = dynamic == 1 ? "d0" : "d0 * " + std::to_string(dynamic);
-  return fixed ? "(" + scaled + " + " + std::to_string(fixed) + ")" : dynamic == 1 ? scaled : "(" + scaled + ")";
+  return fixed          ? "(" + scaled + " + " + std::to_string(fixed) + ")"
+         : dynamic == 1 ? scaled
+                        : "(" + scaled + ")";
 }
 
 int Nest::group_of(AxisId axis) const {
@@ -192,6 +207,8 @@ int Nest::access_of(BufferId buffer, const std::vector<Affine>& index) const {
   return -1;
 }
 
-std::optional<Nest> find_nest(const Kernel& kernel) { return Finder(kernel).run(); }
+std::optional<Nest> find_nest(const Kernel& kernel) {
+  return Finder(kernel).run();
+}
 
 }  // namespace autoperfect::schedule

@@ -1,5 +1,5 @@
-// The loops of a CPU kernel: axes of KernelIR collapsed into as few groups as memory allows, the strides of every
-// load and store along them, and which group the vector lanes run along.
+// The loops of a CPU kernel: axes of KernelIR collapsed into as few groups as memory allows, the strides of
+// every load and store along them, and which group the vector lanes run along.
 #pragma once
 
 #include <cstdint>
@@ -38,15 +38,16 @@ struct Access {
   std::vector<Extent> strides;  // per group
 };
 
-// flat, rows: elements, or rows of them. full: reductions over everything, a partial result a chunk. columns: reductions
-// along a strided axis; the lanes are neighbouring columns.
+// flat, rows: elements, or rows of them. full: reductions over everything, a partial result a chunk. columns:
+// reductions along a strided axis; the lanes are neighbouring columns.
 enum class Shape { flat, rows, full_flat, full_rows, columns_flat, columns_rows };
 
 struct Nest {
-  std::vector<Group> groups;      // parallel ones first, then reduced ones, outermost first
-  std::vector<Access> accesses;   // distinct
+  std::vector<Group> groups;     // parallel ones first, then reduced ones, outermost first
+  std::vector<Access> accesses;  // distinct
   Shape shape = Shape::flat;
-  std::vector<int> unit_groups;   // their product is the range the runtime splits (empty: the vector group itself)
+  std::vector<int>
+      unit_groups;  // their product is the range the runtime splits (empty: the vector group itself)
   std::vector<int> inner_groups;  // sequential loops inside a unit, around the vector loop
   int vector_group = -1;          // -1: everything is a scalar
 

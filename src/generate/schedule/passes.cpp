@@ -7,13 +7,37 @@ namespace {
 
 bool is_costly(Op op) {
   switch (op) {
-    case Op::exp: case Op::expm1: case Op::log: case Op::log2: case Op::log10: case Op::log1p: case Op::sin:
-    case Op::cos: case Op::tan: case Op::sinh: case Op::cosh: case Op::tanh: case Op::asin: case Op::acos:
-    case Op::atan: case Op::asinh: case Op::acosh: case Op::atanh: case Op::erf: case Op::erfinv: case Op::sigmoid:
-    case Op::power: case Op::logaddexp: case Op::atan2: case Op::div: case Op::sqrt: case Op::rsqrt:
+    case Op::exp:
+    case Op::expm1:
+    case Op::log:
+    case Op::log2:
+    case Op::log10:
+    case Op::log1p:
+    case Op::sin:
+    case Op::cos:
+    case Op::tan:
+    case Op::sinh:
+    case Op::cosh:
+    case Op::tanh:
+    case Op::asin:
+    case Op::acos:
+    case Op::atan:
+    case Op::asinh:
+    case Op::acosh:
+    case Op::atanh:
+    case Op::erf:
+    case Op::erfinv:
+    case Op::sigmoid:
+    case Op::power:
+    case Op::logaddexp:
+    case Op::atan2:
+    case Op::div:
+    case Op::sqrt:
+    case Op::rsqrt:
     case Op::remainder:
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -27,13 +51,15 @@ class PassFinder {
     passes_.varies.assign(n, false);
     passes_.kept_in.assign(n, -1);
     costly_.assign(n, false);
-    for (size_t v = 0; v < n; ++v) classify(static_cast<int>(v));
+    for (size_t v = 0; v < n; ++v)
+      classify(static_cast<int>(v));
     passes_.reductions.resize(passes_.count);
     passes_.outputs.resize(passes_.count);
     for (size_t v = 0; v < n; ++v) {
       auto& value = kernel_.values[v];
       if (is_reduction(value)) passes_.reductions[passes_.ready[v] - 1].push_back(static_cast<int>(v));
-      if (value.output >= 0 && passes_.varies[v]) passes_.outputs[passes_.ready[v]].push_back(static_cast<int>(v));
+      if (value.output >= 0 && passes_.varies[v])
+        passes_.outputs[passes_.ready[v]].push_back(static_cast<int>(v));
     }
     if (keep != Keep::nothing) choose_kept(keep);
     return std::move(passes_);
@@ -43,7 +69,7 @@ class PassFinder {
   bool loops_over(AxisId axis) const {
     int group = nest_.group_of(axis);
     return (group == nest_.vector_group && !nest_.columns()) ||
-        std::find(nest_.inner_groups.begin(), nest_.inner_groups.end(), group) != nest_.inner_groups.end();
+           std::find(nest_.inner_groups.begin(), nest_.inner_groups.end(), group) != nest_.inner_groups.end();
   }
   void classify(int v);
   void choose_kept(Keep keep);
@@ -63,7 +89,8 @@ void PassFinder::classify(int v) {
     passes_.ready[v] = std::max(passes_.ready[v], passes_.ready[operand.id]);
     costly = costly || (passes_.varies[operand.id] && costly_[operand.id]);
   }
-  passes_.varies[v] = std::any_of(value.axes.begin(), value.axes.end(), [&](AxisId a) { return loops_over(a); });
+  passes_.varies[v] =
+      std::any_of(value.axes.begin(), value.axes.end(), [&](AxisId a) { return loops_over(a); });
   costly_[v] = costly && passes_.varies[v];
   if (is_reduction(value)) passes_.ready[v] += 1;
   bool sweeps = is_reduction(value) || (passes_.varies[v] && value.output >= 0);
@@ -78,7 +105,8 @@ void PassFinder::choose_kept(Keep keep) {
     for (int r : passes_.reductions[sweep])
       for (auto& operand : kernel_.values[r].operands)
         if (operand.kind == KernelOperand::Kind::value) walk(operand.id, sweep, keep, first_sweep, seen);
-    for (int v : passes_.outputs[sweep]) walk(v, sweep, keep, first_sweep, seen);
+    for (int v : passes_.outputs[sweep])
+      walk(v, sweep, keep, first_sweep, seen);
   }
   for (size_t v = 0; v < kernel_.values.size(); ++v)
     if (passes_.kept_in[v] >= 0) passes_.kept.push_back(static_cast<int>(v));
@@ -101,8 +129,12 @@ void PassFinder::walk(int v, int sweep, Keep keep, std::vector<int>& first_sweep
 
 }  // namespace
 
-bool is_reduction(const KernelValue& value) { return class_of(value.op) == OpClass::reduction; }
+bool is_reduction(const KernelValue& value) {
+  return class_of(value.op) == OpClass::reduction;
+}
 
-Passes find_passes(const Kernel& kernel, const Nest& nest, Keep keep) { return PassFinder(kernel, nest).run(keep); }
+Passes find_passes(const Kernel& kernel, const Nest& nest, Keep keep) {
+  return PassFinder(kernel, nest).run(keep);
+}
 
 }  // namespace autoperfect::schedule

@@ -29,18 +29,21 @@ std::vector<Choice> choices(const Kernel& kernel, const schedule::Nest& nest) {
   if (nest.columns()) {
     std::vector<Choice> columns;
     for (int unroll : {4, 8})
-      for (bool prefetch : {false, true}) columns.push_back({unroll, large, prefetch, Keep::nothing});
+      for (bool prefetch : {false, true})
+        columns.push_back({unroll, large, prefetch, Keep::nothing});
     return columns;
   }
   bool sweeps = find_passes(kernel, nest, Keep::nothing).count > 1;
   bool costly = !find_passes(kernel, nest, Keep::costly).kept.empty();
   std::vector<Choice> found;
   auto add = [&](int unroll, bool stream, bool prefetch, Keep keep) {
-    while (unroll > 1 && unroll * kernel.values.size() > most_unrolled_ops) unroll /= 2;
+    while (unroll > 1 && unroll * kernel.values.size() > most_unrolled_ops)
+      unroll /= 2;
     found.push_back({unroll, stream, prefetch, keep});
   };
   if (!sweeps) {
-    for (int unroll : {2, 4}) add(unroll, large, false, Keep::nothing);
+    for (int unroll : {2, 4})
+      add(unroll, large, false, Keep::nothing);
     if (large) add(2, false, false, Keep::nothing);
     return found;
   }
@@ -54,12 +57,18 @@ std::vector<Choice> choices(const Kernel& kernel, const schedule::Nest& nest) {
 
 std::string shape_text(schedule::Shape shape) {
   switch (shape) {
-    case schedule::Shape::flat: return "flat";
-    case schedule::Shape::rows: return "rows";
-    case schedule::Shape::full_flat: return "full";
-    case schedule::Shape::full_rows: return "full-rows";
-    case schedule::Shape::columns_flat: return "columns";
-    case schedule::Shape::columns_rows: return "columns-rows";
+    case schedule::Shape::flat:
+      return "flat";
+    case schedule::Shape::rows:
+      return "rows";
+    case schedule::Shape::full_flat:
+      return "full";
+    case schedule::Shape::full_rows:
+      return "full-rows";
+    case schedule::Shape::columns_flat:
+      return "columns";
+    case schedule::Shape::columns_rows:
+      return "columns-rows";
   }
   return "";
 }

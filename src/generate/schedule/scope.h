@@ -6,8 +6,12 @@
 
 namespace autoperfect::schedule {
 
-inline std::string indent(int depth) { return std::string(2 * depth, ' '); }
-inline std::string id(const char* letter, int number) { return letter + std::to_string(number); }
+inline std::string indent(int depth) {
+  return std::string(2 * depth, ' ');
+}
+inline std::string id(const char* letter, int number) {
+  return letter + std::to_string(number);
+}
 constexpr int partial_slot = 128;  // bytes of one vector of the widest element
 
 struct Scope {

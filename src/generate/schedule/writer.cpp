@@ -8,16 +8,21 @@ namespace autoperfect::schedule {
 namespace {
 
 constexpr const char* signature_text =
-    "extern \"C\" void autoperfect_kernel(const void* const* in, void* const* out, void* scratch, void* partial,\n"
+    "extern \"C\" void autoperfect_kernel(const void* const* in, void* const* out, void* scratch, void* "
+    "partial,\n"
     "    const long* dims, long begin, long end) {\n";
 constexpr const char* finish_text =
-    "extern \"C\" void autoperfect_finish(const void* const* in, void* const* out, const void* partials, long chunks,\n"
+    "extern \"C\" void autoperfect_finish(const void* const* in, void* const* out, const void* partials, "
+    "long chunks,\n"
     "    const long* dims) {\n";
 
 class Writer {
  public:
   Writer(const Kernel& kernel, const Nest& nest, const Choice& choice)
-      : kernel_(kernel), nest_(nest), choice_(choice), passes_(find_passes(kernel, nest, choice.keep)),
+      : kernel_(kernel),
+        nest_(nest),
+        choice_(choice),
+        passes_(find_passes(kernel, nest, choice.keep)),
         body_(kernel, nest, passes_, choice) {}
 
   std::optional<Written> run();
@@ -81,7 +86,9 @@ void Writer::unit_index() {
 // The loop along the lanes: unrolled steps, single vectors, and the last few elements.
 void Writer::vector_loop(int s) {
   bool split = nest_.splits_vector_group();
-  std::string hi = split ? "end" : nest_.vector_group < 0 ? "1" : nest_.groups[nest_.vector_group].size.text();
+  std::string hi = split                    ? "end"
+                   : nest_.vector_group < 0 ? "1"
+                                            : nest_.groups[nest_.vector_group].size.text();
   line("long j = " + std::string(split ? "begin" : "0") + ";");
   line("const long hi = " + hi + ";");
   line("auto body = [&](long j" + body_.accumulator_parameters(s) + ") __attribute__((always_inline)) {");
@@ -107,13 +114,15 @@ void Writer::sweep(int s, bool accumulators_outside) {
   if (!accumulators_outside) source_ += body_.declare_accumulators(s, depth_);
   for (int g : nest_.inner_groups) {
     std::string index = "g" + std::to_string(g);
-    begin_block("for (long " + index + " = 0; " + index + " < " + nest_.groups[g].size.text() + "; ++" + index + ")");
+    begin_block(
+        "for (long " + index + " = 0; " + index + " < " + nest_.groups[g].size.text() + "; ++" + index + ")");
   }
   begin_block("");
   source_ += body_.inner_pointers(s, depth_);
   vector_loop(s);
   end_block();
-  for (size_t k = 0; k < nest_.inner_groups.size(); ++k) end_block();
+  for (size_t k = 0; k < nest_.inner_groups.size(); ++k)
+    end_block();
   if (!accumulators_outside) source_ += body_.combine(s, depth_);
 }
 
@@ -122,13 +131,16 @@ void Writer::rows_of_column(int s, bool tail) {
   source_ += body_.declare_accumulators(s, depth_);
   for (size_t k = 0; k + 1 < nest_.inner_groups.size(); ++k) {
     std::string index = id("g", nest_.inner_groups[k]);
-    begin_block("for (long " + index + " = 0; " + index + " < " + nest_.groups[nest_.inner_groups[k]].size.text() +
-                "; ++" + index + ")");
+    begin_block(
+        "for (long " + index + " = 0; " + index + " < " + nest_.groups[nest_.inner_groups[k]].size.text() +
+        "; ++" + index + ")");
   }
   int innermost = nest_.inner_groups.back();
   std::string index = id("g", innermost), size = nest_.groups[innermost].size.text();
   begin_block("");
-  line("auto body = [&](long " + index + body_.accumulator_parameters(s) + ") __attribute__((always_inline)) {");
+  line(
+      "auto body = [&](long " + index + body_.accumulator_parameters(s) +
+      ") __attribute__((always_inline)) {");
   source_ += body_.inner_pointers(s, depth_ + 1) + body_.elements(s, tail, depth_ + 1);
   line("};");
   line("long r = 0;");
@@ -139,7 +151,8 @@ void Writer::rows_of_column(int s, bool tail) {
   line("for (; r + " + step + " <= " + size + "; r += " + step + ") { " + calls + "}");
   line("for (; r < " + size + "; ++r) body(r" + body_.accumulator_arguments(s, 0) + ");");
   end_block();
-  for (size_t k = 0; k + 1 < nest_.inner_groups.size(); ++k) end_block();
+  for (size_t k = 0; k + 1 < nest_.inner_groups.size(); ++k)
+    end_block();
   source_ += body_.combine(s, depth_);
 }
 
@@ -174,21 +187,26 @@ void Writer::finish() {
 
 void Writer::set_launch() {
   for (int g : nest_.unit_groups)
-    for (AxisId axis : nest_.groups[g].axes) launch_.parallel.push_back(axis);
+    for (AxisId axis : nest_.groups[g].axes)
+      launch_.parallel.push_back(axis);
   int64_t elements = 1;
   auto reduced_elements = [&] {
     int64_t count = 1;
-    for (auto& group : nest_.groups) count *= group.reduced ? group.seen_size : 1;
+    for (auto& group : nest_.groups)
+      count *= group.reduced ? group.seen_size : 1;
     return count;
   };
   for (size_t g = 0; g < nest_.groups.size(); ++g)
-    if (std::find(nest_.unit_groups.begin(), nest_.unit_groups.end(), static_cast<int>(g)) == nest_.unit_groups.end())
+    if (std::find(nest_.unit_groups.begin(), nest_.unit_groups.end(), static_cast<int>(g)) ==
+        nest_.unit_groups.end())
       elements *= nest_.groups[g].seen_size;
   constexpr int64_t elements_a_chunk = 16384;
   if (nest_.splits_vector_group()) {
     if (nest_.vector_group >= 0)
-      for (AxisId axis : nest_.groups[nest_.vector_group].axes) launch_.parallel.push_back(axis);
-    launch_.grain = std::max<int64_t>(64, elements_a_chunk / std::max<int64_t>(1, nest_.columns() ? reduced_elements() : 1));
+      for (AxisId axis : nest_.groups[nest_.vector_group].axes)
+        launch_.parallel.push_back(axis);
+    launch_.grain = std::max<int64_t>(
+        64, elements_a_chunk / std::max<int64_t>(1, nest_.columns() ? reduced_elements() : 1));
     launch_.align = 64;  // chunks start on a cache line of the aligned outputs, whatever the dtype
   } else {
     launch_.grain = std::max<int64_t>(1, elements_a_chunk / std::max<int64_t>(1, elements));
@@ -231,7 +249,7 @@ std::optional<Written> Writer::run() {
 std::string Choice::text() const {
   const char* kept = keep == Keep::nothing ? "nothing" : keep == Keep::costly ? "costly" : "everything";
   return std::string("keep=") + kept + " prefetch=" + (prefetch ? "next" : "none") +
-      " store=" + (stream ? "stream" : "plain") + " unroll=" + std::to_string(unroll);
+         " store=" + (stream ? "stream" : "plain") + " unroll=" + std::to_string(unroll);
 }
 
 std::optional<Written> write_source(const Kernel& kernel, const Nest& nest, const Choice& choice) {

@@ -12,9 +12,9 @@ namespace autoperfect::schedule {
 
 // The choices measurement decides between.
 struct Choice {
-  int unroll = 4;        // vectors a step of a sweep; each has its own accumulators
-  bool stream = false;   // outputs leave the cache alone
-  bool prefetch = false; // the last sweep asks for the rows of the next unit
+  int unroll = 4;         // vectors a step of a sweep; each has its own accumulators
+  bool stream = false;    // outputs leave the cache alone
+  bool prefetch = false;  // the last sweep asks for the rows of the next unit
   Keep keep = Keep::nothing;
   std::string text() const;
   bool operator==(const Choice&) const = default;
