@@ -25,6 +25,7 @@ constexpr Recipe recipes[] = {
     {"normal", FloatPattern::normal, IntegerPattern::small},
     {"special rows", FloatPattern::special_rows, IntegerPattern::any},
     {"shifted", FloatPattern::shifted, IntegerPattern::extreme},
+    {"far shifted", FloatPattern::far_shifted, IntegerPattern::any},
     {"scattered nan and inf", FloatPattern::scattered_specials, IntegerPattern::negative},
     {"large", FloatPattern::large, IntegerPattern::any},
     {"masked rows", FloatPattern::masked_rows, IntegerPattern::small},

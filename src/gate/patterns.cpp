@@ -91,6 +91,8 @@ double float_value(
       return random.normal() * 10;
     case FloatPattern::shifted:
       return random.normal() + 5;
+    case FloatPattern::far_shifted:
+      return random.normal() + 1000;
     case FloatPattern::uniform:
       return random.uniform();
     case FloatPattern::positive:

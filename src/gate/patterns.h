@@ -12,6 +12,7 @@ enum class FloatPattern : uint8_t {
   normal,
   scaled,
   shifted,
+  far_shifted,
   uniform,
   positive,
   negative,
