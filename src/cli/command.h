@@ -30,6 +30,7 @@ Action declare_lower(CLI::App& app);
 Action declare_run(CLI::App& app);
 Action declare_generate(CLI::App& app);
 Action declare_gate(CLI::App& app);
+Action declare_capture(CLI::App& app);
 Action declare_explain(CLI::App& app);
 Action declare_cache(CLI::App& app);
 Action declare_doctor(CLI::App& app);

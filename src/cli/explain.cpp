@@ -1,9 +1,13 @@
-// explain: the whole way of a graph on this machine, from canonical form to measured kernels.
+// capture, explain: programs rather than texts. A graph, or a function MLX exported to a file, with the types of its
+// arguments; `module:function` is handled by the Python side of the command.
+#include <fmt/format.h>
+#include <mlx/export.h>
 #include <mlx/ops.h>
 #include <mlx/transforms.h>
 
 #include "cli/command.h"
 #include "cli/input.h"
+#include "ir/attribute_text.h"
 #include "pipeline/pipeline.h"
 
 namespace autoperfect::cli {
@@ -12,18 +16,57 @@ namespace {
 
 namespace mx = mlx::core;
 
-// Placeholders of the graph's input types; a program is compiled for types, not for values.
-std::vector<mx::array> arguments_of(const Graph& graph) {
+struct Options {
+  std::string path;
+  std::vector<std::string> types;
+};
+
+// Placeholders: a program is compiled for types, not for values.
+mx::array placeholder(const TensorType& type) {
+  return mx::zeros(mx::Shape(type.shape.begin(), type.shape.end()), to_mlx(type.dtype));
+}
+
+Result<std::vector<mx::array>> arguments_of(const std::vector<std::string>& types) {
   std::vector<mx::array> arguments;
-  for (const auto& input : graph.inputs) {
-    const auto& type = graph.type(input.value);
-    arguments.push_back(mx::zeros(mx::Shape(type.shape.begin(), type.shape.end()), to_mlx(type.dtype)));
+  for (const auto& text : types) {
+    TextReader reader(text, "cli");
+    auto type = parse_type(reader);
+    if (!type) return reader.take_errors();
+    arguments.push_back(placeholder(*type));
   }
   mx::eval(arguments);
   return arguments;
 }
 
+bool is_exported(const std::string& path) {
+  return path.ends_with(".mlxfn");
+}
+
+int report(const std::vector<Diagnostic>& errors) {
+  std::fputs((format(errors) + "\n").c_str(), stderr);
+  return exit_bad_input;
+}
+
+int with_exported(const Options& options, const std::function<void(const std::vector<mx::array>&)>& use) {
+  auto arguments = arguments_of(options.types);
+  if (!arguments) return report(arguments.errors());
+  try {
+    use(*arguments);
+  } catch (const std::exception& error) {
+    return report({Diagnostic{
+        "capture",
+        "not-traced",
+        error.what(),
+        {},
+        "give the type of each argument after the file, such as f32[4,8]"}});
+  }
+  return exit_ok;
+}
+
 Status explain_graph(const Graph& graph) {
+  std::vector<mx::array> arguments;
+  for (const auto& input : graph.inputs)
+    arguments.push_back(placeholder(graph.type(input.value)));
   for (const auto& node : graph.nodes)
     if (node.op == Op::opaque)
       return Diagnostic{
@@ -31,19 +74,41 @@ Status explain_graph(const Graph& graph) {
           "opaque",
           "an opaque op has no primitive outside of its capture",
           node.where,
-          "explain it from Python"};
+          "explain the program itself, as module:function"};
+  mx::eval(arguments);
   auto function = [&](const std::vector<mx::array>& inputs) { return interpret(graph, inputs); };
-  write_output(explain(*Program::build(function, arguments_of(graph))));
+  write_output(explain(*Program::build(function, arguments)));
   return Success{};
+}
+
+std::shared_ptr<Options> declare(CLI::App& app, const char* what) {
+  auto options = std::make_shared<Options>();
+  app.add_option("program", options->path, what);
+  app.add_option("types", options->types, "of the arguments of an exported function: f32[4,8] ...");
+  return options;
 }
 
 }  // namespace
 
+Action declare_capture(CLI::App& app) {
+  auto options = declare(app, "FILE.mlxfn, or module:function");
+  return [options] {
+    return with_exported(*options, [&](const std::vector<mx::array>& arguments) {
+      write_output(print(capture_file(options->path, arguments).graph));
+    });
+  };
+}
+
 Action declare_explain(CLI::App& app) {
-  auto path = std::make_shared<std::string>();
-  add_input_option(app, *path);
-  return [path] {
-    return with_parsed<Graph>(*path, parse_graph, [](Graph graph) { return explain_graph(graph); });
+  auto options = declare(app, "a graph (standard input when absent), FILE.mlxfn, or module:function");
+  return [options] {
+    if (!is_exported(options->path))
+      return with_parsed<Graph>(options->path, parse_graph, [](Graph graph) { return explain_graph(graph); });
+    return with_exported(*options, [&](const std::vector<mx::array>& arguments) {
+      auto function = mx::import_function(options->path);
+      write_output(explain(*Program::build(
+          [&](const std::vector<mx::array>& inputs) { return function(inputs); }, arguments)));
+    });
   };
 }
 

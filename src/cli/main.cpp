@@ -11,6 +11,7 @@ namespace autoperfect::cli {
 namespace {
 
 constexpr Command commands[] = {
+    {"capture", "exported function or module:function -> graph", declare_capture},
     {"check", "parse and verify a text; report every violation", declare_check},
     {"print", "print a text in its normal form", declare_print},
     {"canonicalize", "graph -> graph in normal form", declare_canonicalize},
@@ -19,7 +20,7 @@ constexpr Command commands[] = {
     {"run", "run a graph or kernel with the reference executor", declare_run},
     {"generate", "KernelIR -> the sources the built-in generator proposes", declare_generate},
     {"gate", "prove every built-in candidate of a kernel on this machine", declare_gate},
-    {"explain", "graph -> regions, kernels, predicted and measured, on this machine", declare_explain},
+    {"explain", "program -> regions, kernels, predicted and measured, on this machine", declare_explain},
     {"cache", "what is kept on disk: ls, clear", declare_cache},
     {"doctor", "what this machine offers, and what runs because of it", declare_doctor},
     {"env", "list the environment variables that are read", declare_env},

@@ -9,11 +9,10 @@
 
 // The bound is itself computed by the reference executor in double: beside each value of the kernel another
 // one is written, its error. What an operation adds is its own rounding: half an ulp for arithmetic, one and
-// a half for functions (the contract allows them one), and for a sum of n terms that of any sensible order,
-// (4 + sqrt n) half ulps of the sum of magnitudes. What it passes on is found at the corners: the operation
-// is evaluated with each operand moved down and up by its error, and the largest change counts. That covers
-// steps too: a comparison whose corners differ is uncertain. When some corners are finite and others are not,
-// the error is infinite.
+// a half for functions (the contract allows them one), and for a sum that of any sensible order. What it
+// passes on is found at the corners: the operation is evaluated with each operand moved down and up by its
+// error, and the largest change counts. That covers steps too: a comparison whose corners differ is
+// uncertain. When some corners are finite and others are not, the error is infinite.
 
 namespace autoperfect {
 namespace {
@@ -40,6 +39,13 @@ Rounding rounding_of(Dtype dtype) {
     default:
       return {};
   }
+}
+
+// Half ulps of the sum of magnitudes that a sum may be off. Rounding errors mostly cancel (sqrt n); those of
+// equal terms all go one way, but a sum in any sensible order (vector lanes, several accumulators) is at most
+// n/128 deep.
+double rounding_steps_of_sum(double terms) {
+  return 4 + std::max(std::sqrt(terms), terms / 128);
 }
 
 // Half ulps an operation may add.
@@ -303,8 +309,8 @@ class BoundKernel : private KernelWriter {
         Op::sum, value.axes, {magnitude(inner, operand.nominal, operand.dtype)}, Dtype::f64, value.reduced);
     double unit = std::max(rounding_of(kernel_.numerics.accumulate).unit, rounding_of(Dtype::f32).unit);
     if (value.dtype == Dtype::f64) unit = rounding_of(Dtype::f64).unit;
-    auto own =
-        own_rounding(id, total, unit * (4 + std::sqrt(terms_of(value))) + rounding_of(value.dtype).unit);
+    auto own = own_rounding(
+        id, total, unit * (rounding_steps_of_sum(terms_of(value))) + rounding_of(value.dtype).unit);
     if (is_zero(operand.error)) return own;
     auto spread = emit(Op::copy, inner, {operand.error});
     return add(value.axes, emit(Op::sum, value.axes, {spread}, Dtype::f64, value.reduced), own);
