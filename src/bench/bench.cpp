@@ -86,7 +86,7 @@ std::vector<Timing> bench(const std::vector<Contender>& contenders, const BenchO
 bool clearly_faster(const Timing& a, const Timing& b, double margin) {
   if (a.failed) return false;
   if (b.failed) return true;
-  return a.median < b.median * (1 - margin) && a.high < b.low;
+  return a.median < b.median * (1 - margin) && a.low < b.low * (1 - margin);
 }
 
 }  // namespace autoperfect

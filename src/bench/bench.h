@@ -29,7 +29,8 @@ struct BenchOptions {
 // One Timing per contender, in the same order.
 std::vector<Timing> bench(const std::vector<Contender>& contenders, const BenchOptions& options);
 
-// True when a is faster than b by more than `margin` and their quartile ranges do not overlap.
+// True when a is faster than b by more than `margin`, by the medians and by the lower quartiles. Noise only
+// adds time, so the lower quartiles are what both can do; upper quartiles say how busy the machine was.
 bool clearly_faster(const Timing& a, const Timing& b, double margin);
 
 }  // namespace autoperfect

@@ -1,5 +1,5 @@
-// capture, explain: programs rather than texts. A graph, or a function MLX exported to a file, with the types of its
-// arguments; `module:function` is handled by the Python side of the command.
+// capture, explain: programs rather than texts. A graph, or a function MLX exported to a file, with the types
+// of its arguments; `module:function` is handled by the Python side of the command.
 #include <fmt/format.h>
 #include <mlx/export.h>
 #include <mlx/ops.h>

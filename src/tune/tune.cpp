@@ -29,6 +29,13 @@ json to_json(const Verdict& verdict) {
   return {{"admitted", verdict.admitted}, {"isolation", verdict.isolation}, {"families", families}};
 }
 
+int64_t bytes_of(const Kernel& kernel) {
+  int64_t bytes = 0;
+  for (auto& buffer : kernel.buffers)
+    bytes += buffer.type.bytes();
+  return bytes;
+}
+
 struct Compiled {
   Candidate candidate;
   std::string binary;
@@ -252,7 +259,7 @@ void Tuner::select(Life& life, std::vector<Compiled>& admitted) {
   Decision& decision = life.decision;
   decision.timings = bench(contenders, options_.bench);
   size_t best = best_of(admitted, decision.timings, baselines);
-  json evidence = {{"timings", json::array()}};
+  json evidence = {{"timings", json::array()}, {"bytes", bytes_of(life.task->kernel)}};
   for (auto& t : decision.timings)
     if (!t.failed) evidence["timings"].push_back(to_json(t));
   CacheEntry entry{life.key, print(life.task->kernel), true, {}, "", ""};

@@ -145,6 +145,13 @@ TEST(schedule, elementwise_chain) {
 )");
 }
 
+TEST(schedule, powers) {
+  for (std::string exponent : {"2.0", "3.0", "2.5", "-1.0"})
+    check_graph(
+        "graph @g(%x: f32[50]) {\n  %p = const " + exponent + " : f32[]\n  %a = abs %x : f32[50]\n" +
+        "  %y = power %a, %p : f32[50]\n  return %y\n}\n");
+}
+
 TEST(schedule, broadcast_of_rows_columns_and_scalars) {
   check_graph(R"(graph @g(%x: f32[19,45], %row: f32[45], %column: f32[19,1], %s: f32[]) {
   %a = add %x, %row : f32[19,45]

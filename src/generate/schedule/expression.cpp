@@ -90,6 +90,16 @@ std::optional<std::string> arithmetic(Op op, Dtype dtype, const std::string& a, 
   }
 }
 
+// x^2 and x^3 by products: one and two roundings, so within an ulp of the rounded result as the contract
+// asks; where x * x over- or underflows, so does the cube.
+std::optional<std::string> small_power(const KernelValue& value, const std::string& x) {
+  if (value.op != Op::power || value.operands[1].kind != KernelOperand::Kind::literal || !is_vf(value.dtype))
+    return std::nullopt;
+  if (value.operands[1].literal == 2) return rounded(value.dtype, "(" + x + " * " + x + ")");
+  if (value.operands[1].literal == 3) return rounded(value.dtype, "(" + x + " * " + x + " * " + x + ")");
+  return std::nullopt;
+}
+
 std::optional<std::string> bitwise(Op op, const std::string& a, const std::string& b) {
   switch (op) {
     case Op::bitwise_and:
@@ -204,6 +214,7 @@ std::optional<std::string> expression(
         convert(dtypes[0], Dtype::bool_, x[0]),
         convert(dtypes[1], Dtype::bool_, x[1]));
   if (auto text = bitwise(value.op, x[0], x[1])) return text;
+  if (auto text = small_power(value, x[0])) return text;
   return arithmetic(value.op, value.dtype, x[0], x[1]);
 }
 
