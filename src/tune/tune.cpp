@@ -228,6 +228,17 @@ void Tuner::measure(Life& life) {
                                                : "no candidate passed: " + life.decision.rejected.front();
   json evidence = {{"reason", reason}, {"timings", json::array()}};
   settle(life, reason, evidence);
+  // What this machine lacked at the moment says nothing about the kernel.
+  auto lacking = [](const Verdict& verdict) {
+    return std::any_of(verdict.failures.begin(), verdict.failures.end(), [](const Diagnostic& d) {
+      return d.code == "no-worker" || d.code == "no-memory";
+    });
+  };
+  if (std::any_of(life.verdicts.begin(), life.verdicts.end(), lacking)) {
+    warn_once(
+        "gate-unable", "kernels cannot be proved here, plain MLX runs: " + life.decision.rejected.front());
+    return;
+  }
   // A kernel that could not be made is not tried again by every process.
   CacheEntry entry{life.key, print(life.task->kernel), true, {}, "", life.decision.evidence};
   Cache::instance().store(entry);
