@@ -26,10 +26,13 @@ class Descriptor {
   // Closes it. Keeps errno, so that a cleanup never hides why something failed.
   void reset(int fd = -1) {
     int error = errno;
-    if (fd_ >= 0) close(fd_);
+    if (fd_ >= 0) ::close(fd_);
     fd_ = fd;
     errno = error;
   }
+
+  // The same, telling whether the system took all that was written.
+  bool close_checked() { return ::close(std::exchange(fd_, -1)) == 0; }
 
  private:
   int fd_ = -1;

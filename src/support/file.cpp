@@ -9,39 +9,14 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "support/descriptor.h"
+
 namespace autoperfect {
 
 namespace {
 
-// A file descriptor that closes itself.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  bool close() { return ::close(std::exchange(fd_, -1)) == 0; }
-  explicit operator bool() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
-
 Diagnostic failure(const char* what, const std::string& path, int error = errno) {
   return {"support", "file", fmt::format("cannot {} '{}': {}", what, path, std::strerror(error))};
-}
-
-bool write_all(int fd, const std::string& bytes) {
-  for (size_t done = 0; done < bytes.size();) {
-    auto wrote = ::write(fd, bytes.data() + done, bytes.size() - done);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return false;
-    done += static_cast<size_t>(wrote);
-  }
-  return true;
 }
 
 std::string directory_of(const std::string& path) {
@@ -78,7 +53,7 @@ Status write_file_atomically(const std::string& path, const std::string& bytes) 
   bool good = write_all(file.get(), bytes) && ::fsync(file.get()) == 0;
   int error = errno;
   // Some file systems report a failed write only when the file is closed.
-  if (good && !file.close()) {
+  if (good && !file.close_checked()) {
     good = false;
     error = errno;
   }
