@@ -25,8 +25,11 @@ def _argument(text):
 
 
 def _show(command, program, types):
+    import mlx.core as mx
+
     import autoperfect
 
+    mx.set_default_device(mx.cpu)  # kernels are for the CPU; where MLX has a GPU it would be the default
     module, name = program.split(":")
     sys.path.insert(0, os.getcwd())
     function = importlib.import_module(module)

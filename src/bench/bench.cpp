@@ -26,6 +26,7 @@ struct Lane {
   const Contender* contender;
   std::vector<double> samples;
   bool failed = false;
+  std::string error = {};
 
   void run(const std::function<double()>& clock, bool keep) {
     if (failed) return;
@@ -34,8 +35,12 @@ struct Lane {
       contender->run();
       double end = clock();
       if (keep) samples.push_back(end - start);
+    } catch (const std::exception& thrown) {
+      failed = true;
+      error = thrown.what();
     } catch (...) {
       failed = true;
+      error = "an exception of an unknown type";
     }
   }
 
@@ -44,6 +49,7 @@ struct Lane {
     timing.name = contender->name;
     timing.iterations = static_cast<int>(samples.size());
     timing.failed = failed || samples.empty();
+    timing.error = error;
     if (timing.failed) return timing;
     std::sort(samples.begin(), samples.end());
     timing.low = quantile(samples, 0.25);
@@ -60,7 +66,7 @@ std::vector<Timing> bench(const std::vector<Contender>& contenders, const BenchO
   double start = clock();
   std::vector<Lane> lanes;
   for (auto& contender : contenders)
-    lanes.push_back({&contender, {}, false});
+    lanes.push_back({&contender, {}, false, {}});
 
   // Everybody is warmed up at least once; slow ones may not eat the time of the measured rounds.
   for (int i = 0; i < std::max(1, options.warmup); ++i) {

@@ -17,6 +17,7 @@ struct Timing {
   double median = 0, low = 0, high = 0;  // seconds; low and high are the quartiles
   int iterations = 0;
   bool failed = false;
+  std::string error = {};  // why it failed
 };
 
 struct BenchOptions {

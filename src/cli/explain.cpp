@@ -1,6 +1,7 @@
 // capture, explain: programs rather than texts. A graph, or a function MLX exported to a file, with the types
 // of its arguments; `module:function` is handled by the Python side of the command.
 #include <fmt/format.h>
+#include <mlx/device.h>
 #include <mlx/export.h>
 #include <mlx/ops.h>
 #include <mlx/transforms.h>
@@ -38,6 +39,11 @@ Result<std::vector<mx::array>> arguments_of(const std::vector<std::string>& type
   return arguments;
 }
 
+// Kernels are for the CPU; where MLX has a GPU it would be the default.
+void use_cpu() {
+  mx::set_default_device(mx::Device::cpu);
+}
+
 bool is_exported(const std::string& path) {
   return path.ends_with(".mlxfn");
 }
@@ -48,6 +54,7 @@ int report(const std::vector<Diagnostic>& errors) {
 }
 
 int with_exported(const Options& options, const std::function<void(const std::vector<mx::array>&)>& use) {
+  use_cpu();
   auto arguments = arguments_of(options.types);
   if (!arguments) return report(arguments.errors());
   try {
@@ -64,6 +71,7 @@ int with_exported(const Options& options, const std::function<void(const std::ve
 }
 
 Status explain_graph(const Graph& graph) {
+  use_cpu();
   std::vector<mx::array> arguments;
   for (const auto& input : graph.inputs)
     arguments.push_back(placeholder(graph.type(input.value)));

@@ -51,6 +51,7 @@ void print_verdict(const Candidate& candidate, const Verdict& verdict) {
 Status gate_candidates(const Kernel& kernel, const GateArguments& arguments) {
   auto& compiler = system_compiler();
   if (!compiler) return compiler.errors();
+  mlx::core::set_default_device(mlx::core::Device::cpu);
   auto stream = mlx::core::default_stream(mlx::core::Device::cpu);
   RegionRunner runner(kernel, {}, stream);
   GateOptions options;

@@ -102,9 +102,22 @@ void BufferPool::trim_locked(size_t keep_bytes) {
   }
 }
 
+namespace {
+
+// MLX's CPU allocator hands out the address of the size, right before the data. Those of its GPU builds hand
+// out objects of their own, which no buffer of ours can stand for.
+bool has_cpu_layout() {
+  auto probe = mlx::core::allocator::malloc(64);
+  auto buffer = probe.buffer();
+  return buffer.raw_ptr() == static_cast<char*>(buffer.ptr()) + mlx_size;
+}
+
+}  // namespace
+
 mlx::core::allocator::Data allocate_result(size_t bytes) {
   namespace allocator = mlx::core::allocator;
-  if (bytes < small_result) return allocator::malloc(bytes);
+  static const bool pooled = has_cpu_layout();
+  if (!pooled || bytes < small_result) return allocator::malloc(bytes);
   auto* data = static_cast<char*>(BufferPool::shared().acquire(bytes));
   // MLX's CPU buffer points at the size, and its data follows.
   return allocator::Data(allocator::Buffer(data - mlx_size), [](allocator::Buffer buffer) {

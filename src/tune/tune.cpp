@@ -145,7 +145,8 @@ bool Tuner::take_cached(Life& life) {
            row.value("low", 0.0),
            row.value("high", 0.0),
            row.value("iterations", 0),
-           false});
+           false,
+           {}});
   }
   return life.settled = true;
 }
@@ -269,6 +270,10 @@ void Tuner::select(Life& life, std::vector<Compiled>& admitted) {
     contenders.push_back(life.task->runner->contender(compiled.loaded, compiled.candidate.provenance));
   Decision& decision = life.decision;
   decision.timings = bench(contenders, options_.bench);
+  for (size_t c = 0; c < admitted.size(); ++c) {
+    auto& t = decision.timings[baselines + c];
+    if (t.failed) reject(life, admitted[c].candidate, "cannot be timed: " + t.error);
+  }
   size_t best = best_of(admitted, decision.timings, baselines);
   json evidence = {{"timings", json::array()}, {"bytes", bytes_of(life.task->kernel)}};
   for (auto& t : decision.timings)
