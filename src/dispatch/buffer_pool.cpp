@@ -114,10 +114,14 @@ bool has_cpu_layout() {
 
 }  // namespace
 
+bool results_are_pooled() {
+  static const bool pooled = has_cpu_layout();
+  return pooled;
+}
+
 mlx::core::allocator::Data allocate_result(size_t bytes) {
   namespace allocator = mlx::core::allocator;
-  static const bool pooled = has_cpu_layout();
-  if (!pooled || bytes < small_result) return allocator::malloc(bytes);
+  if (!results_are_pooled() || bytes < small_result) return allocator::malloc(bytes);
   auto* data = static_cast<char*>(BufferPool::shared().acquire(bytes));
   // MLX's CPU buffer points at the size, and its data follows.
   return allocator::Data(allocator::Buffer(data - mlx_size), [](allocator::Buffer buffer) {
