@@ -12,8 +12,8 @@
 //
 // Integers and bools: the bytes of either.
 // Floats:
-//   1. NaN, +inf, -inf or finite: as in either. A zero has the sign it has in either, unless sums of floats
-//   are involved.
+//   1. NaN, +inf, -inf or finite: as in either. A zero has the sign it has in either, unless
+//   reductions of floats are involved: of +0 and -0 the order decides which a sum, max or min gives.
 //   2. Where finite, the distance to the oracle is at most one of
 //        - the kernel's budget: the largest of ulp (in units of the output dtype at the oracle's value), abs
 //        and
@@ -44,9 +44,9 @@ bool same_bytes(const Tensor& a, const Tensor& b, int64_t element) {
   return std::memcmp(a.bytes.data() + element * size, b.bytes.data() + element * size, size) == 0;
 }
 
-bool sums_floats(const Kernel& kernel) {
+bool reduces_floats(const Kernel& kernel) {
   for (auto& value : kernel.values) {
-    if ((value.op == Op::sum || value.op == Op::prod) && is_floating(value.dtype)) return true;
+    if (class_of(value.op) == OpClass::reduction && is_floating(value.dtype)) return true;
   }
   return false;
 }
@@ -62,7 +62,7 @@ class OutputJudge {
         exact_(references.exact[output]),
         eager_(references.eager.empty() ? nullptr : &references.eager[output]),
         output_(output),
-        zero_signs_(!sums_floats(family.kernel)) {}
+        zero_signs_(!reduces_floats(family.kernel)) {}
 
   // Empty when all is well.
   std::string run(FamilyResult& result) {

@@ -56,6 +56,7 @@ class Program {
  private:
   explicit Program(mlx::core::Stream stream) : stream_(stream) {}
   void tune_regions(const CompileOptions& options);
+  ArrayFunction plain_function(const Region& region, const Kernel& kernel) const;
   void link();
 
   Captured captured_;

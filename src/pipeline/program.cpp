@@ -72,11 +72,7 @@ void Program::tune_regions(const CompileOptions& options) {
     dump("lower", print(*kernel));
     outcome.kernel = *kernel;
     outcome.signature = signature(*kernel);
-    auto plain = std::make_shared<const Steps>(
-        make_steps(captured_, canonical_, {}, outcome.region.inputs, outcome.region.outputs));
-    ArrayFunction function = [this, plain](const std::vector<mx::array>& inputs) {
-      return run_steps(*plain, captured_, canonical_.graph, inputs, stream_);
-    };
+    ArrayFunction function = plain_function(outcome.region, *kernel);
     runners.push_back(std::make_unique<RegionRunner>(*kernel, function, stream_));
     tasks.push_back({*kernel, runners.back().get()});
     region_of_task.push_back(r);
@@ -105,13 +101,26 @@ void Program::tune_regions(const CompileOptions& options) {
   }
 }
 
+// The region as MLX runs it: from the captured primitives, or, where the region holds only a part of one,
+// from its own operations.
+ArrayFunction Program::plain_function(const Region& region, const Kernel& kernel) const {
+  auto steps = make_steps(captured_, canonical_, {}, region.inputs, region.outputs);
+  if (!steps)
+    return [graph = raise(kernel)](const std::vector<mx::array>& inputs) { return interpret(graph, inputs); };
+  auto plain = std::make_shared<const Steps>(std::move(*steps));
+  return [this, plain](const std::vector<mx::array>& inputs) {
+    return run_steps(*plain, captured_, canonical_.graph, inputs, stream_);
+  };
+}
+
 void Program::link() {
   std::vector<KernelChoice> kernels;
   for (size_t r = 0; r < executables_.size(); ++r)
     if (executables_[r]) kernels.push_back({&plan_.regions[r], executables_[r]});
-  std::vector<ValueId> wanted(canonical_.graph.outputs);
-  steps_ = std::make_shared<const Steps>(
-      make_steps(captured_, canonical_, kernels, input_values(canonical_, captured_.graph), wanted));
+  auto steps = make_steps(
+      captured_, canonical_, kernels, input_values(canonical_, captured_.graph), canonical_.graph.outputs);
+  if (!steps) throw InternalError("link: " + format(steps.errors()));
+  steps_ = std::make_shared<const Steps>(std::move(*steps));
 }
 
 std::vector<mx::array> Program::call(const std::vector<mx::array>& arguments) const {

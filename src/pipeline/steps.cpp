@@ -19,6 +19,9 @@ struct TensorId {
   auto operator<=>(const TensorId&) const = default;
 };
 
+// The way to a wanted value leads past the given ones.
+struct NotGiven {};
+
 // How a tensor comes about, and what has to be there before.
 struct Origin {
   Step step;
@@ -74,7 +77,7 @@ class StepMaker {
 Origin StepMaker::replay_of(ValueId source) const {
   Origin origin;
   NodeId node = captured_.graph.values[source].producer;
-  if (node < 0) throw InternalError("steps: an input is not given");
+  if (node < 0) throw NotGiven{};
   origin.step.kind = Step::Kind::replay;
   origin.step.node = node;
   for (ValueId s : captured_.graph.nodes[node].operands)
@@ -100,7 +103,7 @@ Origin StepMaker::origin(TensorId id) const {
   bool replayable = source != source_of_.end() && captured_.graph.values[source->second].producer >= 0;
   if (replayable) return replay_of(source->second);
   NodeId node = canonical_.graph.values[id.value].producer;
-  if (node < 0) throw InternalError("steps: an input is not given");
+  if (node < 0) throw NotGiven{};
   origin.step.kind = Step::Kind::apply;
   origin.step.node = node;
   for (ValueId v : canonical_.graph.nodes[node].operands)
@@ -162,13 +165,17 @@ void StepMaker::find_last_uses() {
 
 }  // namespace
 
-Steps make_steps(
+Result<Steps> make_steps(
     const Captured& captured,
     const Canonical& canonical,
     const std::vector<KernelChoice>& kernels,
     const std::vector<ValueId>& given,
     const std::vector<ValueId>& wanted) {
-  return StepMaker(captured, canonical, kernels).run(given, wanted);
+  try {
+    return StepMaker(captured, canonical, kernels).run(given, wanted);
+  } catch (const NotGiven&) {
+    return Diagnostic{"pipeline", "not-given", "a wanted value needs an input that is not given", {}, ""};
+  }
 }
 
 std::vector<mx::array> run_steps(

@@ -38,8 +38,9 @@ struct KernelChoice {
 
 // Steps that compute the `wanted` values of the canonical graph from the `given` ones. Values the chosen
 // kernels do not make are replayed from the captured program where it has them, so that what MLX keeps whole
-// stays whole.
-Steps make_steps(
+// stays whole. An error when that needs more than is given: a captured op may be lowered to several that lie
+// in different regions.
+Result<Steps> make_steps(
     const Captured& captured,
     const Canonical& canonical,
     const std::vector<KernelChoice>& kernels,

@@ -10,7 +10,8 @@ import autoperfect as ap
 TOLERANCE = {"float32": 2e-4, "bfloat16": 8e-2, "float16": 1.5e-2}
 
 
-@pytest.mark.parametrize("seed", range(24))
+# The last ones each found something: a library function lowered into two regions, and zeros whose sign the order decides.
+@pytest.mark.parametrize("seed", [*range(16), 101, 126, 143, 165, 216])
 def test_program(seed):
     program = Program(seed)
     function, arguments = program.function(mx), program.make(mx)
