@@ -50,7 +50,8 @@ inline PooledBuffer pooled_buffer(size_t bytes) {
   return PooledBuffer(BufferPool::shared().acquire(bytes));
 }
 
-// Whether results can live in the pool: with MLX's CPU allocator they can, with those of its GPU builds they cannot.
+// Whether results can live in the pool: with MLX's CPU allocator they can, with those of its GPU builds they
+// cannot.
 bool results_are_pooled();
 
 // A result buffer as MLX wants it: from the pool, or from MLX's allocator when it is small.
