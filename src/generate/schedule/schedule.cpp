@@ -51,7 +51,7 @@ std::vector<Choice> choices(const Kernel& kernel, const schedule::Nest& nest) {
   add(4, large, true, keep);
   add(4, large, false, keep);
   if (large) add(4, false, true, keep);
-  add(2, large, true, costly ? Keep::nothing : Keep::everything);
+  add(4, large, true, costly ? Keep::nothing : Keep::everything);
   return found;
 }
 
