@@ -87,9 +87,12 @@ std::string why_legal(const Graph& graph, const Region& region) {
     reductions += op_class == OpClass::reduction;
     views += op_class == OpClass::view;
   }
-  std::string text = std::to_string(elementwise) + " elementwise";
-  if (reductions) text += ", " + std::to_string(reductions) + " reductions over the same axes";
-  if (views) text += ", " + std::to_string(views) + " views folded into loads";
+  auto count = [](int n, const std::string& what) {
+    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+  };
+  std::string text = count(elementwise, "elementwise op");
+  if (reductions) text += ", " + count(reductions, "reduction") + " over the same axes";
+  if (views) text += ", " + count(views, "view") + " folded into loads";
   return text + "; no barrier between them, every other use is an output";
 }
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <random>
 
+#include "pipeline/region_runner.h"
 #include "reference/reference.h"
 
 namespace autoperfect {
@@ -17,54 +18,11 @@ namespace mx = mlx::core;
 using Arrays = std::vector<mx::array>;
 using Eager = std::function<mx::array(const Arrays&)>;
 
-mx::Dtype mlx_dtype(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::bool_:
-      return mx::bool_;
-    case Dtype::u8:
-      return mx::uint8;
-    case Dtype::u16:
-      return mx::uint16;
-    case Dtype::u32:
-      return mx::uint32;
-    case Dtype::u64:
-      return mx::uint64;
-    case Dtype::i8:
-      return mx::int8;
-    case Dtype::i16:
-      return mx::int16;
-    case Dtype::i32:
-      return mx::int32;
-    case Dtype::i64:
-      return mx::int64;
-    case Dtype::f16:
-      return mx::float16;
-    case Dtype::bf16:
-      return mx::bfloat16;
-    case Dtype::f32:
-      return mx::float32;
-    case Dtype::f64:
-      return mx::float64;
-    case Dtype::c64:
-      return mx::complex64;
-  }
-  return mx::float32;
-}
-
-mx::array array_of(const Tensor& tensor) {
-  auto data = mx::allocator::malloc(std::max<size_t>(tensor.bytes.size(), 1));
-  std::memcpy(data.buffer().raw_ptr(), tensor.bytes.data(), tensor.bytes.size());
-  return mx::array(
-      std::move(data),
-      mx::Shape(tensor.type.shape.begin(), tensor.type.shape.end()),
-      mlx_dtype(tensor.type.dtype));
-}
-
 Tensor tensor_of(mx::array array, const TensorType& type) {
   array = mx::contiguous(array);
   mx::eval(array);
   Tensor tensor = Tensor::zeros(type);
-  EXPECT_EQ(array.dtype(), mlx_dtype(type.dtype));
+  EXPECT_EQ(array.dtype(), to_mlx(type.dtype));
   EXPECT_EQ(array.nbytes(), tensor.bytes.size());
   if (array.nbytes() == tensor.bytes.size())
     std::memcpy(tensor.bytes.data(), array.data<char>(), array.nbytes());
@@ -120,7 +78,7 @@ class Comparison {
     for (const auto& input : inputs) {
       operands.push_back(graph.add_input("x", input.type));
       types.push_back(input.type);
-      arrays.push_back(array_of(input));
+      arrays.push_back(to_array(input));
     }
     if (!infer_types(op, types, attributes)) return;  // MLX converts such operands first
     graph.outputs = {graph.add(op, operands, attributes)};
@@ -259,7 +217,7 @@ TEST(ReferenceMlx, Casts) {
       Attributes attributes;
       attributes.set("dtype", to);
       const bool wild = !is_floating(from) || is_floating(to) || to == Dtype::bool_;
-      auto call = [to](const Arrays& a) { return mx::astype(a[0], mlx_dtype(to)); };
+      auto call = [to](const Arrays& a) { return mx::astype(a[0], to_mlx(to)); };
       comparison.expect(Op::cast, {comparison.tensor({from, {1000}}, wild)}, attributes, call, same_bits);
     }
   }
@@ -320,7 +278,7 @@ TEST(ReferenceMlx, Ranges) {
     attributes.set("step", step);
     attributes.set("size", int64_t{60});
     attributes.set("dtype", dtype);
-    auto call = [&](const Arrays&) { return mx::arange(2.0, 2 + 59.5 * step, step, mlx_dtype(dtype)); };
+    auto call = [&](const Arrays&) { return mx::arange(2.0, 2 + 59.5 * step, step, to_mlx(dtype)); };
     comparison.expect(Op::arange, {}, attributes, call, same_bits);
   }
 }

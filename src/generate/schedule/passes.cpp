@@ -2,43 +2,14 @@
 
 #include <algorithm>
 
+#include "cost/weight.h"
+
 namespace autoperfect::schedule {
 namespace {
 
+// Dearer than writing a value to the cache and reading it again.
 bool is_costly(Op op) {
-  switch (op) {
-    case Op::exp:
-    case Op::expm1:
-    case Op::log:
-    case Op::log2:
-    case Op::log10:
-    case Op::log1p:
-    case Op::sin:
-    case Op::cos:
-    case Op::tan:
-    case Op::sinh:
-    case Op::cosh:
-    case Op::tanh:
-    case Op::asin:
-    case Op::acos:
-    case Op::atan:
-    case Op::asinh:
-    case Op::acosh:
-    case Op::atanh:
-    case Op::erf:
-    case Op::erfinv:
-    case Op::sigmoid:
-    case Op::power:
-    case Op::logaddexp:
-    case Op::atan2:
-    case Op::div:
-    case Op::sqrt:
-    case Op::rsqrt:
-    case Op::remainder:
-      return true;
-    default:
-      return false;
-  }
+  return weight_of(op) >= Weight::division;
 }
 
 class PassFinder {
