@@ -154,7 +154,17 @@ constexpr const char* honest_affine =
 
 // --- honest kernels
 
-TEST(Gate, AnHonestKernelPasses) {
+// A sanitized worker cannot live in its own sandbox: it maps shadow memory and reads /proc.
+class Gate : public testing::Test {
+ protected:
+  void SetUp() override {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "the worker's sandbox forbids what a sanitizer needs";
+#endif
+  }
+};
+
+TEST_F(Gate, AnHonestKernelPasses) {
   auto verdict = judge_it(affine(), candidate(honest_affine));
   EXPECT_TRUE(verdict.admitted) << reasons(verdict);
   EXPECT_GT(verdict.families.size(), 15u);
@@ -164,7 +174,7 @@ TEST(Gate, AnHonestKernelPasses) {
   EXPECT_LT(verdict.seconds, 5);
 }
 
-TEST(Gate, AnIllConditionedHonestKernelPasses) {
+TEST_F(Gate, AnIllConditionedHonestKernelPasses) {
   // Eight partial sums: another order than the reference's.
   auto verdict = judge_it(centred(), candidate(R"(
     for (long i = begin; i < end; i++) {
@@ -196,12 +206,12 @@ constexpr const char* honest_finish =
     "float s = 0; for (long c = 0; c < chunks; c++) s += ((const float*)partials)[c * 16]; *(float*)out[0] = "
     "s;";
 
-TEST(Gate, AnHonestReductionWithPartialResultsPasses) {
+TEST_F(Gate, AnHonestReductionWithPartialResultsPasses) {
   auto verdict = judge_it(total(), total_with(honest_partial, honest_finish));
   EXPECT_TRUE(verdict.admitted) << reasons(verdict);
 }
 
-TEST(Gate, TheSameSeedSitsTheSameExamination) {
+TEST_F(Gate, TheSameSeedSitsTheSameExamination) {
   GateOptions options;
   options.seed = 42;
   int eager_calls = 0;
@@ -218,7 +228,7 @@ TEST(Gate, TheSameSeedSitsTheSameExamination) {
 
 // --- wrong results
 
-TEST(Gate, AWrongConstantIsRejectedWithTheElement) {
+TEST_F(Gate, AWrongConstantIsRejectedWithTheElement) {
   auto verdict = judge_it(
       affine(),
       candidate("for (long i = begin; i < end; i++) { float v = x[i] * 2.0f + 1.001f; y[i] = v > 0 || v != v "
@@ -228,7 +238,7 @@ TEST(Gate, AWrongConstantIsRejectedWithTheElement) {
   EXPECT_NE(verdict.failures[0].message.find("inputs: normal"), std::string::npos);
 }
 
-TEST(Gate, ASkippedNanIsRejected) {
+TEST_F(Gate, ASkippedNanIsRejected) {
   auto verdict = judge_it(
       affine(),
       candidate(
@@ -236,7 +246,7 @@ TEST(Gate, ASkippedNanIsRejected) {
   expect_rejected(verdict, "wrong-result", "expected nan, got 0");
 }
 
-TEST(Gate, LowerPrecisionInsideIsRejected) {
+TEST_F(Gate, LowerPrecisionInsideIsRejected) {
   auto verdict = judge_it(
       affine(),
       candidate("for (long i = begin; i < end; i++) { float v = (float)(_Float16)(x[i] * 2.0f) + 1.0f; "
@@ -244,14 +254,14 @@ TEST(Gate, LowerPrecisionInsideIsRejected) {
   expect_rejected(verdict, "wrong-result", "ulp");
 }
 
-TEST(Gate, ReturningTheInputIsRejected) {
+TEST_F(Gate, ReturningTheInputIsRejected) {
   expect_rejected(
       judge_it(affine(), candidate("for (long i = begin; i < end; i++) y[i] = x[i];")),
       "wrong-result",
       "expected");
 }
 
-TEST(Gate, AMissingMeanIsRejectedThoughMeansAreSmall) {
+TEST_F(Gate, AMissingMeanIsRejectedThoughMeansAreSmall) {
   // Good for mean-zero data only, and then only roughly.
   expect_rejected(
       judge_it(centred(), candidate("for (long i = begin * 100; i < end * 100; i++) y[i] = x[i];")),
@@ -259,7 +269,7 @@ TEST(Gate, AMissingMeanIsRejectedThoughMeansAreSmall) {
       "expected");
 }
 
-TEST(Gate, AWrongFinishIsRejected) {
+TEST_F(Gate, AWrongFinishIsRejected) {
   expect_rejected(
       judge_it(total(), total_with(honest_partial, "*(float*)out[0] = *(const float*)partials;")),
       "wrong-result",
@@ -287,7 +297,7 @@ Candidate softmax_with(const std::string& exp_of, const std::string& maximum, co
       "static float skips(float x) { return x < -9 ? 0.0f : __builtin_expf(x); }");
 }
 
-TEST(Gate, SoftmaxHonestAndNot) {
+TEST_F(Gate, SoftmaxHonestAndNot) {
   auto honest = judge_it(softmax(), softmax_with("__builtin_expf", "", "100"));
   EXPECT_TRUE(honest.admitted) << reasons(honest);
   EXPECT_FALSE(judge_it(softmax(), softmax_with("__builtin_expf", "m = 0;", "100")).admitted) << "no maximum";
@@ -313,7 +323,7 @@ Candidate normalized_with(const std::string& mean, const std::string& square, co
       "}");
 }
 
-TEST(Gate, NormalizationHonestAndNot) {
+TEST_F(Gate, NormalizationHonestAndNot) {
   auto honest = judge_it(normalized(), normalized_with("t * 0.01f", "d * d", "1e-5f"));
   EXPECT_TRUE(honest.admitted) << reasons(honest);
   EXPECT_FALSE(judge_it(normalized(), normalized_with("0.0f", "d * d", "1e-5f")).admitted) << "no mean";
@@ -330,7 +340,7 @@ TEST(Gate, NormalizationHonestAndNot) {
 
 // --- memory
 
-TEST(Gate, AnUnwrittenTailIsRejected) {
+TEST_F(Gate, AnUnwrittenTailIsRejected) {
   auto verdict = judge_it(
       affine(),
       candidate("for (long i = begin; i < end - end % 8; i++) { float v = x[i] * 2.0f + 1.0f; "
@@ -338,42 +348,42 @@ TEST(Gate, AnUnwrittenTailIsRejected) {
   expect_rejected(verdict, "bad-write", "does not write %y[");
 }
 
-TEST(Gate, WritingOneElementPastTheEndIsRejected) {
+TEST_F(Gate, WritingOneElementPastTheEndIsRejected) {
   std::string body = honest_affine;
   auto verdict = judge_it(affine(), candidate(body + " if (end == dims[0]) y[end] = 0;"));
   expect_rejected(verdict, "memory-fault", "writes 0 bytes past the end of %y");
 }
 
-TEST(Gate, WritingOneElementBeforeTheBeginningIsRejected) {
+TEST_F(Gate, WritingOneElementBeforeTheBeginningIsRejected) {
   std::string body = honest_affine;
   auto verdict = judge_it(affine(), candidate(body + " if (begin == 0) y[-1] = 0;"));
   EXPECT_FALSE(verdict.admitted);
   EXPECT_NE(reasons(verdict).find("before %y"), std::string::npos) << reasons(verdict);
 }
 
-TEST(Gate, ReadingPastTheEndOfAnInputIsRejected) {
+TEST_F(Gate, ReadingPastTheEndOfAnInputIsRejected) {
   std::string body = honest_affine;
   auto verdict = judge_it(affine(), candidate(body + " volatile float v = x[end]; (void)v;"));
   expect_rejected(verdict, "memory-fault", "past the end of %x");
 }
 
-TEST(Gate, WritingAnInputIsRejected) {
+TEST_F(Gate, WritingAnInputIsRejected) {
   std::string body = honest_affine;
   auto verdict = judge_it(affine(), candidate(body + " ((float*)x)[begin] = 1;"));
   expect_rejected(verdict, "memory-fault", "writes its input %x");
 }
 
-TEST(Gate, WritingPastTheScratchIsRejected) {
+TEST_F(Gate, WritingPastTheScratchIsRejected) {
   auto made = candidate(std::string(honest_affine) + " ((char*)scratch)[256] = 1;");
   made.launch.scratch_bytes = 256;
   expect_rejected(judge_it(affine(), made), "memory-fault", "past the end of scratch");
 }
 
-TEST(Gate, AccumulatingIntoTheOutputIsRejected) {
+TEST_F(Gate, AccumulatingIntoTheOutputIsRejected) {
   EXPECT_FALSE(judge_it(total(), candidate("for (long i = begin; i < end; i++) y[0] += x[i];")).admitted);
 }
 
-TEST(Gate, UninitialisedScratchIsRejected) {
+TEST_F(Gate, UninitialisedScratchIsRejected) {
   auto made = candidate(
       "for (long i = begin; i < end; i++) { float v = x[i] * 2.0f + 1.0f; y[i] = v > 0 || v != v ? v : 0.0f; "
       "}"
@@ -382,7 +392,7 @@ TEST(Gate, UninitialisedScratchIsRejected) {
   EXPECT_FALSE(judge_it(affine(), made).admitted);
 }
 
-TEST(Gate, DependingOnTheCutIsRejected) {
+TEST_F(Gate, DependingOnTheCutIsRejected) {
   auto made = candidate(std::string(honest_affine) + " if (begin > 0) y[begin] = y[begin - 1];");
   auto verdict = judge_it(affine(), made);
   EXPECT_FALSE(verdict.admitted);
@@ -390,7 +400,7 @@ TEST(Gate, DependingOnTheCutIsRejected) {
 
 // --- behaviour
 
-TEST(Gate, AnEndlessLoopMeetsTheDeadline) {
+TEST_F(Gate, AnEndlessLoopMeetsTheDeadline) {
   GateOptions options;
   options.seconds = 2;
   auto start = std::chrono::steady_clock::now();
@@ -406,7 +416,7 @@ constexpr const char* system_call =
     "\"a\"(number), "
     "\"D\"(a), \"S\"(b), \"d\"(0L) : \"rcx\", \"r11\", \"memory\"); return r; }";
 
-TEST(Gate, LeavingEarlyIsRejected) {
+TEST_F(Gate, LeavingEarlyIsRejected) {
   expect_rejected(
       judge_it(affine(), candidate("call(231, 0, 0);", system_call)),
       "early-exit",
@@ -416,7 +426,7 @@ TEST(Gate, LeavingEarlyIsRejected) {
   expect_rejected(judge_it(affine(), made), "early-exit", "before its work is done");
 }
 
-TEST(Gate, SystemCallsAreRejected) {
+TEST_F(Gate, SystemCallsAreRejected) {
   // openat, getpid, fork, mprotect, mmap, and getpid with the number of the x32 ABI.
   for (long number : {257L, 39L, 57L, 10L, 9L, 39L | 0x40000000L}) {
     auto made = candidate(
@@ -427,12 +437,12 @@ TEST(Gate, SystemCallsAreRejected) {
 }
 #endif
 
-TEST(Gate, ACrashIsRejectedWithItsSignal) {
+TEST_F(Gate, ACrashIsRejectedWithItsSignal) {
   expect_rejected(judge_it(affine(), candidate("__builtin_trap();")), "crash", "signal 4");
   expect_rejected(judge_it(affine(), candidate("*(volatile int*)8 = 1;")), "memory-fault", "not its own");
 }
 
-TEST(Gate, EndlessRecursionIsRejected) {
+TEST_F(Gate, EndlessRecursionIsRejected) {
   auto made = candidate(
       "y[begin] = deep((int)end);",
       "static __attribute__((noinline)) float deep(int n) { volatile char b[4096]; b[n & 4095] = 1; "
@@ -440,12 +450,12 @@ TEST(Gate, EndlessRecursionIsRejected) {
   EXPECT_FALSE(judge_it(affine(), made).admitted);
 }
 
-TEST(Gate, WhatIsNoObjectIsRejected) {
+TEST_F(Gate, WhatIsNoObjectIsRejected) {
   auto verdict = gate(affine(), candidate(honest_affine), "no object", {});
   expect_rejected(verdict, "not-run", "cannot be");
 }
 
-TEST(Gate, WithoutTheHelperNothingIsAdmitted) {
+TEST_F(Gate, WithoutTheHelperNothingIsAdmitted) {
   GateOptions options;
   options.worker = "/nonexistent/autoperfect-worker";
   auto verdict = judge_it(affine(), candidate(honest_affine), options);
@@ -455,7 +465,7 @@ TEST(Gate, WithoutTheHelperNothingIsAdmitted) {
   expect_rejected(verdict, "early-exit", "before its work is done");
 }
 
-TEST(Gate, TheHelperIsFoundBesideTheProgram) {
+TEST_F(Gate, TheHelperIsFoundBesideTheProgram) {
   EXPECT_FALSE(worker_path().empty());
 }
 
