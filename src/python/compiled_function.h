@@ -25,7 +25,8 @@ class CompiledFunction {
 
   nb::object call(PyObject* args, PyObject* kwargs);
   std::string explain(PyObject* args, PyObject* kwargs);
-  // The results in double precision, as the reference executor computes them; builds the program when there is none yet.
+  // The results in double precision, as the reference executor computes them; builds the program when there
+  // is none yet.
   nb::list oracle(PyObject* args, PyObject* kwargs);
   const nb::object& function() const { return function_; }
   // The program of the last call; throws RuntimeError when there is none, with the reason.
