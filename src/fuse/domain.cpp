@@ -267,8 +267,8 @@ std::string Search::find_kind() {
   if (!any_reduced) return domain.kind = RegionKind::elementwise, "";
   bool all_reduced = std::count(domain.reduced.begin(), domain.reduced.end(), false) == 0;
   int fastest = fastest_axis(*this);
-  domain.inner_is_reduced = fastest < 0 || domain.reduced[fastest];
-  domain.kind = domain.inner_is_reduced ? RegionKind::row_reduction : RegionKind::column_reduction;
+  bool inner_is_reduced = fastest < 0 || domain.reduced[fastest];
+  domain.kind = inner_is_reduced ? RegionKind::row_reduction : RegionKind::column_reduction;
   if (!all_reduced) return "";
   // Over everything: one scalar each. Elements computed from it again need a second sweep by one thread.
   std::set<ValueId> after;

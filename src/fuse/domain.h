@@ -20,7 +20,6 @@ struct Domain {
   std::map<ValueId, std::vector<int>> axes;  // per value: the axis of each dimension, -1 where it has size 1
   RegionKind kind = RegionKind::elementwise;
   std::vector<NodeId> input_views;  // views of inputs: folded into loads
-  bool inner_is_reduced = false;    // the fastest axis of the largest input is a reduced one
 };
 
 struct Refusal {

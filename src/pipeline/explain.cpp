@@ -2,11 +2,10 @@
 // by how much.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "cache/cache.h"
 #include "ir/graph_text.h"
 #include "ir/kernel_text.h"
+#include "pipeline/evidence.h"
 #include "pipeline/pipeline.h"
 #include "tune/machine.h"
 
@@ -24,30 +23,15 @@ std::string node_text(const Graph& graph, NodeId id) {
   return result + std::string(name(node.op));
 }
 
-std::string gate_text(const std::string& evidence) {
-  auto parsed = nlohmann::json::parse(evidence, nullptr, false);
-  if (!parsed.is_object() || !parsed.contains("gate")) return "";
-  // Units of the last place mean little where the result cancels: MLX eager's own error stands beside ours.
-  double worst = 0, eager = 0;
-  size_t families = 0;
-  for (auto& family : parsed["gate"].value("families", nlohmann::json::array())) {
-    ++families;
-    if (family.value("worst_ulp", 0.0) <= worst) continue;
-    worst = family.value("worst_ulp", 0.0);
-    eager = family.value("eager_ulp", 0.0);
-  }
+// Units of the last place mean little where the result cancels: MLX eager's own error stands beside ours.
+std::string gate_text(const Evidence& evidence) {
+  if (!evidence.gated) return "";
   return fmt::format(
       "  gate: passed {} input families; worst error {:.4g} ulp, MLX eager's there {:.4g} ({})\n",
-      families,
-      worst,
-      eager,
-      parsed["gate"].value("isolation", ""));
-}
-
-// The bytes of the call that was timed: a cached decision may come from another number of rows.
-double timed_bytes(const RegionOutcome& outcome) {
-  auto parsed = nlohmann::json::parse(outcome.evidence, nullptr, false);
-  return parsed.is_object() ? parsed.value("bytes", 0.0) : 0.0;
+      evidence.families,
+      evidence.worst_ulp,
+      evidence.eager_ulp,
+      evidence.isolation);
 }
 
 std::string region_text(const Program& program, size_t r) {
@@ -64,10 +48,11 @@ std::string region_text(const Program& program, size_t r) {
       fmt::format("  signature: {}{}\n", outcome.signature, outcome.from_cache ? " (from cache)" : " (new)");
   text += outcome.use_mlx ? fmt::format("  MLX stays: {}\n", outcome.reason)
                           : fmt::format("  kernel: {}\n", outcome.winner.provenance);
-  text += gate_text(outcome.evidence);
-  double bytes = timed_bytes(outcome);
+  Evidence evidence = parse_evidence(outcome.evidence);
+  text += gate_text(evidence);
   for (auto& t : outcome.timings) {
-    double share = bytes / t.median / this_machine().copy_bytes_per_second;
+    // A cached decision may come from another number of rows: the share is that of the call that was timed.
+    double share = evidence.bytes / t.median / this_machine().copy_bytes_per_second;
     text +=
         fmt::format("  {:>10}  {:<64} {:.0f}% of the copy limit\n", time_text(t.median), t.name, 100 * share);
   }

@@ -72,8 +72,8 @@ void Program::tune_regions(const CompileOptions& options) {
     dump("lower", print(*kernel));
     outcome.kernel = *kernel;
     outcome.signature = signature(*kernel);
-    ArrayFunction function = plain_function(outcome.region, *kernel);
-    runners.push_back(std::make_unique<RegionRunner>(*kernel, function, stream_));
+    auto plain = [this, region = outcome.region, kernel = *kernel] { return plain_function(region, kernel); };
+    runners.push_back(std::make_unique<RegionRunner>(*kernel, plain, stream_));
     tasks.push_back({*kernel, runners.back().get()});
     region_of_task.push_back(r);
     outcomes_.push_back(std::move(outcome));
@@ -92,11 +92,7 @@ void Program::tune_regions(const CompileOptions& options) {
     outcome.evidence = decision.evidence;
     outcome.rejected = decision.rejected;
     if (decision.use_mlx) continue;
-    auto executable = std::make_shared<Executable>();
-    executable->kernel = outcome.kernel;
-    executable->fallback = raise(outcome.kernel);
-    executable->loaded = decision.loaded;
-    executables_[region_of_task[t]] = std::move(executable);
+    executables_[region_of_task[t]] = make_executable(outcome.kernel, decision.loaded);
     plain_ = false;
   }
 }

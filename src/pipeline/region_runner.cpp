@@ -61,7 +61,7 @@ Tensor to_tensor(const mx::array& source) {
   return tensor;
 }
 
-RegionRunner::RegionRunner(Kernel kernel, ArrayFunction plain, mx::Stream stream)
+RegionRunner::RegionRunner(Kernel kernel, std::function<ArrayFunction()> plain, mx::Stream stream)
     : kernel_(std::move(kernel)), plain_(std::move(plain)), stream_(stream) {}
 
 // On inputs of other sizes too: through the kernel's own MLX operations.
@@ -96,12 +96,9 @@ const std::vector<mx::array>& RegionRunner::inputs() {
   return inputs_;
 }
 
-std::shared_ptr<const Executable> RegionRunner::executable(std::shared_ptr<LoadedKernel> loaded) const {
-  auto made = std::make_shared<Executable>();
-  made->kernel = kernel_;
-  made->fallback = raise(kernel_);
-  made->loaded = std::move(loaded);
-  return made;
+std::shared_ptr<const Executable> make_executable(
+    const Kernel& kernel, std::shared_ptr<LoadedKernel> loaded) {
+  return std::make_shared<const Executable>(Executable{kernel, raise(kernel), std::move(loaded)});
 }
 
 std::vector<Contender> RegionRunner::baselines() {
@@ -109,22 +106,23 @@ std::vector<Contender> RegionRunner::baselines() {
     auto outputs = function(arrays);
     mx::eval(outputs);
   };
-  ArrayFunction compiled = mx::compile(plain_);
+  ArrayFunction plain = plain_();
+  ArrayFunction compiled = mx::compile(plain);
   return {
-      {"eager", [run, plain = plain_] { run(plain); }},
+      {"eager", [run, plain] { run(plain); }},
       {"mx.compile", [run, compiled] { run(compiled); }},
   };
 }
 
 Contender RegionRunner::contender(std::shared_ptr<LoadedKernel> loaded, const std::string& name) {
-  return {name, [made = executable(std::move(loaded)), arrays = inputs(), stream = stream_] {
+  return {name, [made = make_executable(kernel_, std::move(loaded)), arrays = inputs(), stream = stream_] {
             auto outputs = dispatch(made, arrays, stream);
             mx::eval(outputs);
           }};
 }
 
 std::string RegionRunner::recheck(std::shared_ptr<LoadedKernel> loaded) {
-  auto ours = dispatch(executable(std::move(loaded)), inputs(), stream_);
+  auto ours = dispatch(make_executable(kernel_, std::move(loaded)), inputs(), stream_);
   // The kernel's own ops, not the captured primitives: some of those are far off in half dtypes (MLX's
   // softmax of bf16 sums in bf16), which the gate judged against the oracle.
   auto theirs = interpret(raise(kernel_), inputs());

@@ -2,6 +2,7 @@
 // own sizes.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,11 +16,14 @@ namespace autoperfect {
 mlx::core::array to_array(const Tensor& tensor);
 Tensor to_tensor(const mlx::core::array& array);
 
+// The kernel with its fallback; `loaded` may be null.
+std::shared_ptr<const Executable> make_executable(const Kernel& kernel, std::shared_ptr<LoadedKernel> loaded);
+
 class RegionRunner : public Runner {
  public:
-  // `plain`: the region as MLX would run it, from captured primitives where there are any; takes and gives
-  // what the kernel does.
-  RegionRunner(Kernel kernel, ArrayFunction plain, mlx::core::Stream stream);
+  // `plain` makes the region as MLX would run it, from captured primitives where there are any; that function
+  // takes and gives what the kernel does. Asked for by baselines() only: a cached decision needs none.
+  RegionRunner(Kernel kernel, std::function<ArrayFunction()> plain, mlx::core::Stream stream);
 
   Result<std::vector<Tensor>> eager(const std::vector<Tensor>& inputs) override;
   std::vector<Contender> baselines() override;
@@ -28,10 +32,9 @@ class RegionRunner : public Runner {
 
  private:
   const std::vector<mlx::core::array>& inputs();
-  std::shared_ptr<const Executable> executable(std::shared_ptr<LoadedKernel> loaded) const;
 
   Kernel kernel_;
-  ArrayFunction plain_;
+  std::function<ArrayFunction()> plain_;
   mlx::core::Stream stream_;
   std::vector<mlx::core::array> inputs_;
 };

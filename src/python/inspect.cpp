@@ -3,11 +3,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <nlohmann/json.hpp>
-
 #include "ir/kernel_text.h"
 #include "lower/lower.h"
 #include "mlx/ops.h"
+#include "pipeline/evidence.h"
 #include "pipeline/region_runner.h"
 #include "reference/reference.h"
 #include "tune/machine.h"
@@ -31,16 +30,6 @@ nb::list arrays_of(const Result<std::vector<Tensor>>& tensors) {
   return list;
 }
 
-// In units of the output dtype, the worst family that compares numbers; the gate's own record.
-double worst_ulp(const std::string& evidence) {
-  auto parsed = nlohmann::json::parse(evidence, nullptr, false);
-  double worst = 0;
-  if (!parsed.is_object() || !parsed.contains("gate")) return worst;
-  for (const auto& family : parsed["gate"].value("families", nlohmann::json::array()))
-    worst = std::max(worst, family.value("worst_ulp", 0.0));
-  return worst;
-}
-
 nb::dict outcome_dict(const RegionOutcome& outcome) {
   nb::dict row, baselines;
   double seconds = 0;
@@ -57,7 +46,7 @@ nb::dict outcome_dict(const RegionOutcome& outcome) {
   row["from_cache"] = outcome.from_cache;
   row["seconds"] = seconds;
   row["baselines"] = baselines;
-  row["worst_ulp"] = worst_ulp(outcome.evidence);
+  row["worst_ulp"] = parse_evidence(outcome.evidence).worst_ulp;
   return row;
 }
 

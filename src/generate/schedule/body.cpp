@@ -86,7 +86,7 @@ std::string Body::unit_pointers(int depth) const {
   return text;
 }
 
-std::string Body::inner_pointers(int, int depth) const {
+std::string Body::inner_pointers(int depth) const {
   std::string text;
   for (size_t a = 0; a < nest_.accesses.size(); ++a)
     text += indent(depth) + "auto* const q" + std::to_string(a) + " = p" + std::to_string(a) +

@@ -24,8 +24,8 @@ class Body {
   int64_t scratch_bytes() const;
 
   std::string scratch_pointers(int depth) const;
-  std::string unit_pointers(int depth) const;              // p<k>: where access k starts for this unit
-  std::string inner_pointers(int sweep, int depth) const;  // q<k>: p<k> moved by the inner groups
+  std::string unit_pointers(int depth) const;   // p<k>: where access k starts for this unit
+  std::string inner_pointers(int depth) const;  // q<k>: p<k> moved by the inner groups
   // Values of the unit that are ready after that many sweeps. Of columns they are vectors at j (tail: n lanes
   // of them). scalars_only: those without any axis.
   std::string unit_values(int after, int depth, bool tail = false, bool scalars_only = false) const;

@@ -118,7 +118,7 @@ void Writer::sweep(int s, bool accumulators_outside) {
         "for (long " + index + " = 0; " + index + " < " + nest_.groups[g].size.text() + "; ++" + index + ")");
   }
   begin_block("");
-  source_ += body_.inner_pointers(s, depth_);
+  source_ += body_.inner_pointers(depth_);
   vector_loop(s);
   end_block();
   for (size_t k = 0; k < nest_.inner_groups.size(); ++k)
@@ -141,7 +141,7 @@ void Writer::rows_of_column(int s, bool tail) {
   line(
       "auto body = [&](long " + index + body_.accumulator_parameters(s) +
       ") __attribute__((always_inline)) {");
-  source_ += body_.inner_pointers(s, depth_ + 1) + body_.elements(s, tail, depth_ + 1);
+  source_ += body_.inner_pointers(depth_ + 1) + body_.elements(s, tail, depth_ + 1);
   line("};");
   line("long r = 0;");
   std::string calls;
