@@ -50,18 +50,18 @@ struct Buffer {
 // An operand is a value (`%a[i]`, with exactly the axes of that value), a load (`%x[i, 2*j+1]`), a literal
 // (`0.5`; its dtype is operand_dtype() of the op), or the position along an axis (`iota j`).
 //
-// A load may be guarded, `%x[i, j-2] else 0.0`: where an affine index leaves the buffer, it is the literal. It
-// may gather, `%table[%id[i], j]`: the index of a dimension is then an integer value defined above, and as in
-// MLX a negative one counts from the end. One that is still outside, which MLX leaves undefined, is clamped, so
-// that no kernel reads where it must not.
+// A load may be guarded, `%x[i, j-2] else 0.0`: where an affine index leaves the buffer, it is the literal.
+// It may gather, `%table[%id[i], j]`: the index of a dimension is then an integer value defined above, and as
+// in MLX a negative one counts from the end. One that is still outside, which MLX leaves undefined, is
+// clamped, so that no kernel reads where it must not.
 struct KernelOperand {
   enum class Kind : uint8_t { value, load, literal, iota };
   Kind kind = Kind::value;
   int32_t id = -1;            // KernelValueId, BufferId or AxisId
   std::vector<Affine> index;  // load: one per dimension of the buffer; that of a gathered dimension is 0
-  std::vector<KernelValueId> gathered;  // load: per dimension the value that is its index, or -1; empty: none
-  bool guarded = false;                 // load: `literal` where the index leaves the buffer
   double literal = 0;  // literal, guarded load; integers beyond 2^53 are not inlined but stay graph constants
+  std::vector<KernelValueId> gathered = {};  // load: per dimension the value that is its index, or -1
+  bool guarded = false;                      // load: `literal` where the index leaves the buffer
   bool gathers() const { return !gathered.empty(); }
   bool operator==(const KernelOperand&) const = default;
 };
@@ -71,8 +71,8 @@ struct KernelOperand {
 // A contraction is `%c[i,j] = matmul(k) %a[i,k], %b[k,j] : f32`: the sum over k of products that are not
 // rounded. A scan is `%y[i,j] = cumsum(j) %x[i,j] inclusive=false reverse=true : f32`.
 //
-// An output may be stored in parts, by several values of its name (`%y[i,j]` and `%y[i,j+64]`), which together
-// cover it exactly once; such values are operands of none.
+// An output may be stored in parts, by several values of its name (`%y[i,j]` and `%y[i,j+64]`), which
+// together cover it exactly once; such values are operands of none.
 struct KernelValue {
   std::string name;
   Op op = Op::copy;
