@@ -88,17 +88,17 @@ TEST(VerifyKernel, Operands) {
   EXPECT_EQ(after([](Kernel& k) { k.values[1].axes = {}; }), Codes{"operand-axes"});
   EXPECT_EQ(
       after([](Kernel& k) {
-        k.values[1].operands[1] = {KernelOperand::Kind::iota, 1, {}, {}, false, 0};
+        k.values[1].operands[1] = {KernelOperand::Kind::iota, 1, {}, 0};
       }),
       Codes{"operand-axes"});
   EXPECT_EQ(
       after([](Kernel& k) {
-        k.values[1].operands[1] = {KernelOperand::Kind::iota, 5, {}, {}, false, 0};
+        k.values[1].operands[1] = {KernelOperand::Kind::iota, 5, {}, 0};
       }),
       Codes{"unknown-axis"});
   EXPECT_EQ(
       after([](Kernel& k) {
-        k.values[0].operands[0] = {KernelOperand::Kind::literal, -1, {}, {}, false, 1.0};
+        k.values[0].operands[0] = {KernelOperand::Kind::literal, -1, {}, 1.0};
       }),
       Codes{"literal-operand"});
 }
@@ -128,7 +128,7 @@ TEST(VerifyKernel, Dtypes) {
       KernelValue extra;
       extra.name = "extra";
       extra.dtype = dtype;
-      extra.operands = {{KernelOperand::Kind::literal, -1, {}, {}, false, value}};
+      extra.operands = {{KernelOperand::Kind::literal, -1, {}, value}};
       k.values.push_back(extra);
     });
   };
