@@ -83,6 +83,12 @@ Unary unary(Op op) {
       return mx::logical_not;
     case Op::bitwise_invert:
       return mx::bitwise_invert;
+    case Op::conjugate:
+      return mx::conjugate;
+    case Op::real:
+      return mx::real;
+    case Op::imag:
+      return mx::imag;
     case Op::stop_gradient:
       return mx::stop_gradient;
     case Op::round:
@@ -270,7 +276,8 @@ array other(const Node& node, const TensorType& type, const std::vector<array>& 
       return mx::take_along_axis(in[0], in[1], axis());
     default:
       throw std::invalid_argument(
-          "[capture] '" + std::string(name(node.op)) + "' runs by its primitive only");
+          "[interpret] '" + std::string(name(node.op)) + "' runs by its primitive only: it " +
+          std::string(barrier_reason(node.op)));
   }
 }
 
@@ -283,9 +290,6 @@ std::vector<array> apply(const Graph& graph, NodeId id, const std::vector<array>
   auto op_class = class_of(node.op);
   if (op_class == OpClass::reduction) return {reduce(node, inputs[0])};
   if (op_class == OpClass::composite) return {composite(node, inputs[0])};
-  if (node.op == Op::opaque) {
-    throw std::invalid_argument("[capture] an opaque node runs by its primitive only");
-  }
   return {other(node, graph.type(node.results[0]), inputs)};
 }
 

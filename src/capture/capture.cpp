@@ -85,7 +85,7 @@ class Builder {
     for (auto result : node.results)
       types.push_back(type_of(trace_.values[result].array));
     auto first = add_mapped(node, types);
-    if (first < 0) first = add_opaque(node, types);
+    if (first < 0) first = add_barrier(node, types);
     for (size_t i = 0; i < node.results.size(); ++i)
       ids_[node.results[i]] = first + static_cast<ValueId>(i);
   }
@@ -130,12 +130,13 @@ class Builder {
     mapped = {Op::copy, {}};
   }
 
-  ValueId add_opaque(const TracedNode& node, const std::vector<TensorType>& types) {
+  ValueId add_barrier(const TracedNode& node, const std::vector<TensorType>& types) {
     auto operands = operands_of(node);
+    auto op = barrier_of(*node.primitive);
     Attributes attributes;
-    attributes.set("primitive", std::string(node.primitive->name()));
+    if (op == Op::opaque) attributes.set("primitive", std::string(node.primitive->name()));
     attributes.set("key", static_cast<int64_t>(graph().nodes.size()));
-    return append(Op::opaque, std::move(operands), types, std::move(attributes), node.primitive);
+    return append(op, std::move(operands), types, std::move(attributes), node.primitive);
   }
 
   Trace trace_;

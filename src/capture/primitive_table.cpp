@@ -24,60 +24,19 @@ const P& as(const mx::array& output) {
   return static_cast<const P&>(output.primitive());
 }
 
-// Ops whose meaning is in the class alone.
-const std::unordered_map<std::string_view, Op> plain = {
-    {"Abs", Op::abs},
-    {"Negative", Op::neg},
-    {"Sign", Op::sign},
-    {"Exp", Op::exp},
-    {"Expm1", Op::expm1},
-    {"Log1p", Op::log1p},
-    {"Square", Op::square},
-    {"Sin", Op::sin},
-    {"Cos", Op::cos},
-    {"Tan", Op::tan},
-    {"Sinh", Op::sinh},
-    {"Cosh", Op::cosh},
-    {"Tanh", Op::tanh},
-    {"ArcSin", Op::asin},
-    {"ArcCos", Op::acos},
-    {"ArcTan", Op::atan},
-    {"ArcSinh", Op::asinh},
-    {"ArcCosh", Op::acosh},
-    {"ArcTanh", Op::atanh},
-    {"Erf", Op::erf},
-    {"ErfInv", Op::erfinv},
-    {"Sigmoid", Op::sigmoid},
-    {"Floor", Op::floor},
-    {"Ceil", Op::ceil},
-    {"Round", Op::round},
-    {"LogicalNot", Op::logical_not},
-    {"BitwiseInvert", Op::bitwise_invert},
-    {"StopGradient", Op::stop_gradient},
-    {"Copy", Op::copy},
-    {"Contiguous", Op::copy},
-    {"Add", Op::add},
-    {"Subtract", Op::sub},
-    {"Multiply", Op::mul},
-    {"Divide", Op::div},
-    {"FloorDivide", Op::floor_divide},
-    {"Remainder", Op::remainder},
-    {"Power", Op::power},
-    {"Maximum", Op::maximum},
-    {"Minimum", Op::minimum},
-    {"LogAddExp", Op::logaddexp},
-    {"ArcTan2", Op::atan2},
-    {"NotEqual", Op::not_equal},
-    {"Less", Op::less},
-    {"LessEqual", Op::less_equal},
-    {"Greater", Op::greater},
-    {"GreaterEqual", Op::greater_equal},
-    {"LogicalAnd", Op::logical_and},
-    {"LogicalOr", Op::logical_or},
-    {"Select", Op::select},
-    {"LogSumExp", Op::logsumexp},
-    {"Matmul", Op::matmul},
-};
+// Ops whose meaning is in the class alone: MLX's class -> op.
+const std::unordered_map<std::string_view, Op>& plain() {
+  static const auto table = [] {
+    std::unordered_map<std::string_view, Op> found;
+    for (auto op : all_ops()) {
+      if (!attribute_text(op).empty()) continue;
+      for (auto primitive : mlx_primitives(op))
+        found.emplace(primitive, op);
+    }
+    return found;
+  }();
+  return table;
+}
 
 MappedPrimitive with(Op op, std::initializer_list<std::pair<const char*, AttributeValue>> entries) {
   MappedPrimitive mapped{op, {}};
@@ -237,25 +196,43 @@ std::optional<Op> op_of(const mx::Primitive& primitive) {
 
 }  // namespace
 
-std::string_view class_name(const mx::Primitive& primitive) {
-  // Itanium: N 3mlx 4core <length><name> E.
+std::string class_name(const mx::Primitive& primitive) {
+  // Itanium: N 3mlx 4core [<length><namespace>] <length><name> E.
   constexpr std::string_view prefix = "N3mlx4core";
   std::string_view text = typeid(primitive).name();
-  if (!text.starts_with(prefix)) return {};
-  text.remove_prefix(prefix.size());
-  size_t length = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
-  text.remove_prefix(end - text.data());
-  bool plain_member = error == std::errc{} && text.size() == length + 1 && text.back() == 'E';
-  return plain_member ? text.substr(0, length) : std::string_view{};
+  if (!text.starts_with(prefix) || !text.ends_with('E')) return {};
+  text = text.substr(prefix.size(), text.size() - prefix.size() - 1);
+  std::string name;
+  while (!text.empty()) {
+    size_t length = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
+    text.remove_prefix(end - text.data());
+    if (error != std::errc{} || length > text.size()) return {};
+    name += (name.empty() ? "" : "::") + std::string(text.substr(0, length));
+    text.remove_prefix(length);
+  }
+  return name;
 }
 
 std::optional<MappedPrimitive> map_primitive(const mx::array& output) {
-  if (!output.siblings().empty()) return std::nullopt;
   auto name = class_name(output.primitive());
-  if (auto found = plain.find(name); found != plain.end()) return MappedPrimitive{found->second, {}};
   if (auto found = with_state.find(name); found != with_state.end()) return found->second(output);
+  if (auto found = plain().find(name); found != plain().end()) return MappedPrimitive{found->second, {}};
   return std::nullopt;
+}
+
+Op barrier_of(const mx::Primitive& primitive) {
+  static const auto table = [] {
+    std::unordered_map<std::string_view, Op> found;
+    for (auto op : all_ops()) {
+      if (!needs_its_primitive(op)) continue;
+      for (auto each : mlx_primitives(op))
+        found.emplace(each, op);
+    }
+    return found;
+  }();
+  auto found = table.find(class_name(primitive));
+  return found == table.end() ? Op::opaque : found->second;
 }
 
 bool is_view(const mx::Primitive& primitive) {

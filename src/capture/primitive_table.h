@@ -2,7 +2,7 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
+#include <string>
 
 #include "ir/attribute.h"
 #include "ir/op.h"
@@ -11,9 +11,10 @@
 
 namespace autoperfect {
 
-// "Multiply" for mlx::core::Multiply; empty for classes of other namespaces. Read from the run-time type:
-// most classes do not export theirs, and name() does not tell Sum from Max.
-std::string_view class_name(const mlx::core::Primitive& primitive);
+// "Multiply" for mlx::core::Multiply, "fast::RoPE" for mlx::core::fast::RoPE; empty for classes of other
+// namespaces. Read from the run-time type: most classes do not export theirs, and name() does not tell Sum
+// from Max.
+std::string class_name(const mlx::core::Primitive& primitive);
 
 struct MappedPrimitive {
   Op op = Op::opaque;
@@ -22,6 +23,9 @@ struct MappedPrimitive {
 // The op of a single-output primitive; nothing when it has none. Whether the types agree is for the caller to
 // check.
 std::optional<MappedPrimitive> map_primitive(const mlx::core::array& output);
+
+// The op of a primitive that only replays: its own barrier, or `opaque`.
+Op barrier_of(const mlx::core::Primitive& primitive);
 
 // What a lazy array costs that is a constant of the program.
 enum class ConstantCost : uint8_t {

@@ -76,11 +76,14 @@ Status explain_graph(const Graph& graph) {
   for (const auto& input : graph.inputs)
     arguments.push_back(placeholder(graph.type(input.value)));
   for (const auto& node : graph.nodes)
-    if (node.op == Op::opaque)
+    if (needs_its_primitive(node.op))
       return Diagnostic{
           "cli",
           "opaque",
-          "an opaque op has no primitive outside of its capture",
+          fmt::format(
+              "'{}' {}: outside of its capture it has no primitive to run",
+              name(node.op),
+              barrier_reason(node.op)),
           node.where,
           "explain the program itself, as module:function"};
   mx::eval(arguments);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "support/spelling.h"
 
 namespace autoperfect {
@@ -12,38 +14,56 @@ namespace {
 // numbers.
 enum class Kind : uint8_t { boolean, integer, number, string, integers, numbers, dtype, constant };
 
-struct Rule {
-  Op op;
-  std::string_view name;
-  Kind kind;
-  bool required;
+constexpr std::pair<std::string_view, Kind> kind_words[] = {
+    {"bool", Kind::boolean},
+    {"int", Kind::integer},
+    {"number", Kind::number},
+    {"string", Kind::string},
+    {"ints", Kind::integers},
+    {"numbers", Kind::numbers},
+    {"dtype", Kind::dtype},
+    {"constant", Kind::constant},
 };
 
-constexpr Rule rules[] = {
-    {Op::constant, "value", Kind::constant, true},  {Op::constant, "dtype", Kind::dtype, true},
-    {Op::constant, "shape", Kind::integers, false}, {Op::full, "shape", Kind::integers, true},
-    {Op::arange, "start", Kind::number, true},      {Op::arange, "step", Kind::number, true},
-    {Op::arange, "size", Kind::integer, true},      {Op::arange, "dtype", Kind::dtype, true},
-    {Op::cast, "dtype", Kind::dtype, true},         {Op::equal, "nan_equal", Kind::boolean, false},
-    {Op::sum, "axes", Kind::integers, true},        {Op::sum, "keepdims", Kind::boolean, false},
-    {Op::prod, "axes", Kind::integers, true},       {Op::prod, "keepdims", Kind::boolean, false},
-    {Op::max, "axes", Kind::integers, true},        {Op::max, "keepdims", Kind::boolean, false},
-    {Op::min, "axes", Kind::integers, true},        {Op::min, "keepdims", Kind::boolean, false},
-    {Op::any, "axes", Kind::integers, true},        {Op::any, "keepdims", Kind::boolean, false},
-    {Op::all, "axes", Kind::integers, true},        {Op::all, "keepdims", Kind::boolean, false},
-    {Op::argmax, "axis", Kind::integer, true},      {Op::argmax, "keepdims", Kind::boolean, false},
-    {Op::argmin, "axis", Kind::integer, true},      {Op::argmin, "keepdims", Kind::boolean, false},
-    {Op::softmax, "precise", Kind::boolean, false}, {Op::mean, "axes", Kind::integers, true},
-    {Op::mean, "keepdims", Kind::boolean, false},   {Op::var, "axes", Kind::integers, true},
-    {Op::var, "ddof", Kind::integer, false},        {Op::var, "keepdims", Kind::boolean, false},
-    {Op::std, "axes", Kind::integers, true},        {Op::std, "ddof", Kind::integer, false},
-    {Op::std, "keepdims", Kind::boolean, false},    {Op::broadcast, "shape", Kind::integers, true},
-    {Op::reshape, "shape", Kind::integers, true},   {Op::transpose, "axes", Kind::integers, true},
-    {Op::slice, "start", Kind::integers, true},     {Op::slice, "stop", Kind::integers, true},
-    {Op::slice, "strides", Kind::integers, true},   {Op::concatenate, "axis", Kind::integer, true},
-    {Op::gather_axis, "axis", Kind::integer, true}, {Op::opaque, "primitive", Kind::string, true},
-    {Op::opaque, "key", Kind::integer, true},
+struct Rule {
+  std::string name;
+  Kind kind;
+  bool required;
+  bool from_type;
 };
+
+// "axes:ints keepdims:bool? shape:ints=type", as ops.def spells it.
+std::vector<Rule> parse_rules(std::string_view text) {
+  std::vector<Rule> rules;
+  while (!text.empty()) {
+    auto word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+    auto take = [&word](std::string_view suffix) {
+      bool found = word.ends_with(suffix);
+      if (found) word.remove_suffix(suffix.size());
+      return found;
+    };
+    bool from_type = take("=type");
+    bool required = !take("?");
+    auto colon = word.find(':');
+    auto kind = std::find_if(std::begin(kind_words), std::end(kind_words), [&](const auto& known) {
+      return colon != word.npos && known.first == word.substr(colon + 1);
+    });
+    if (kind == std::end(kind_words)) throw InternalError("[ir] ops.def: '" + std::string(word) + "'");
+    rules.push_back({std::string(word.substr(0, colon)), kind->second, required, from_type});
+  }
+  return rules;
+}
+
+const std::vector<Rule>& rules_of(Op op) {
+  static const auto all = [] {
+    std::vector<std::vector<Rule>> table;
+    for (auto each : all_ops())
+      table.push_back(parse_rules(attribute_text(each)));
+    return table;
+  }();
+  return all[static_cast<size_t>(op)];
+}
 
 bool has_kind(const AttributeValue& value, Kind kind) {
   auto actual = static_cast<Kind>(value.index());
@@ -75,9 +95,8 @@ const char* describe(Kind kind) {
 
 Diagnostic unknown_attribute(Op op, const std::string& attribute) {
   std::vector<std::string_view> known;
-  for (const auto& rule : rules) {
-    if (rule.op == op) known.push_back(rule.name);
-  }
+  for (const auto& rule : rules_of(op))
+    known.push_back(rule.name);
   auto hint = known.empty() ? fmt::format("'{}' has none", name(op))
                             : fmt::format("it has: {}", fmt::join(known, ", "));
   return {
@@ -89,9 +108,8 @@ Diagnostic unknown_attribute(Op op, const std::string& attribute) {
 std::vector<Diagnostic> check_attributes(Op op, const Attributes& attributes) {
   std::vector<Diagnostic> found;
   size_t known = 0;
-  for (const auto& rule : rules) {
-    if (rule.op != op) continue;
-    auto* value = attributes.find(std::string(rule.name));
+  for (const auto& rule : rules_of(op)) {
+    auto* value = attributes.find(rule.name);
     if (!value) {
       if (!rule.required) continue;
       auto message = fmt::format("'{}' lacks its attribute '{}'", name(op), rule.name);
@@ -104,32 +122,25 @@ std::vector<Diagnostic> check_attributes(Op op, const Attributes& attributes) {
     found.push_back({"ir", "attribute-type", message});
   }
   auto count = static_cast<size_t>(std::distance(attributes.begin(), attributes.end()));
-  if (known == count || op == Op::opaque)
-    return found;  // an opaque op may carry whatever its primitive needs
+  if (known == count || needs_its_primitive(op)) return found;  // it may carry whatever its primitive needs
   for (const auto& [attribute, value] : attributes) {
     bool is_known = false;
-    for (const auto& rule : rules)
-      is_known |= rule.op == op && rule.name == attribute;
+    for (const auto& rule : rules_of(op))
+      is_known |= rule.name == attribute;
     if (!is_known) found.push_back(unknown_attribute(op, attribute));
   }
   return found;
 }
 
 FromType attributes_from_type(Op op) {
-  switch (op) {
-    case Op::constant:
-      return FromType::dtype | FromType::shape;
-    case Op::arange:
-      return FromType::dtype | FromType::size;
-    case Op::cast:
-      return FromType::dtype;
-    case Op::full:
-    case Op::broadcast:
-    case Op::reshape:
-      return FromType::shape;
-    default:
-      return FromType::none;
+  auto from = FromType::none;
+  for (const auto& rule : rules_of(op)) {
+    if (!rule.from_type) continue;
+    from = from | (rule.name == "dtype"  ? FromType::dtype
+                   : rule.name == "size" ? FromType::size
+                                         : FromType::shape);
   }
+  return from;
 }
 
 }  // namespace autoperfect

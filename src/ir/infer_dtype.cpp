@@ -7,7 +7,7 @@ namespace autoperfect {
 namespace {
 
 // Which operand dtypes an op admits.
-enum class Admits : uint8_t { all, numeric, real, inexact, floating, integral, integer, boolean };
+enum class Admits : uint8_t { all, numeric, real, inexact, floating, integral, integer, boolean, complex };
 
 Admits admits(Op op) {
   switch (op) {
@@ -58,6 +58,10 @@ Admits admits(Op op) {
     case Op::left_shift:
     case Op::right_shift:
       return Admits::integer;
+    case Op::conjugate:
+    case Op::real:
+    case Op::imag:
+      return Admits::complex;
     default:
       return Admits::all;
   }
@@ -81,6 +85,8 @@ bool holds(Admits set, Dtype d) {
       return is_integer(d);
     case Admits::boolean:
       return d == Dtype::bool_;
+    case Admits::complex:
+      return d == Dtype::c64;
   }
   return false;
 }
@@ -103,6 +109,8 @@ const char* describe(Admits set) {
       return "an integer";
     case Admits::boolean:
       return "bool";
+    case Admits::complex:
+      return "c64";
   }
   return "";
 }
@@ -131,6 +139,9 @@ Dtype result_dtype(Op op, Dtype operand) {
     case Op::sum:
     case Op::prod:
       return sum_dtype(operand);
+    case Op::real:
+    case Op::imag:
+      return Dtype::f32;
     default:
       return operand;
   }

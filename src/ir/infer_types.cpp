@@ -110,11 +110,6 @@ Result<TensorType> infer_last_axis(Op op, const TensorType& operand) {
   return out;
 }
 
-Result<TensorType> infer_composite(Op op, const TensorType& operand, const Attributes& attributes) {
-  bool moment = op == Op::mean || op == Op::var || op == Op::std;
-  return moment ? infer_moment(op, operand, attributes) : infer_last_axis(op, operand);
-}
-
 // A number for every element, or one number for all; complex ones are pairs (real, imaginary).
 Result<TensorType> infer_constant(const Attributes& attributes) {
   auto out = checked({attributes.get<Dtype>("dtype"), attributes.get_or("shape", std::vector<int64_t>{})});
@@ -179,12 +174,18 @@ Result<TensorType> infer(Op op, const Types& operands, const Attributes& attribu
       return infer_elementwise(op, operands, attributes);
     case OpClass::reduction:
       return infer_reduction(op, operands[0], attributes);
-    case OpClass::composite:
-      return infer_composite(op, operands[0], attributes);
     default:
       break;
   }
   switch (op) {
+    case Op::softmax:
+    case Op::log_softmax:
+    case Op::logsumexp:
+      return infer_last_axis(op, operands[0]);
+    case Op::mean:
+    case Op::var:
+    case Op::std:
+      return infer_moment(op, operands[0], attributes);
     case Op::constant:
       return infer_constant(attributes);
     case Op::full:

@@ -1,5 +1,6 @@
 #include "ir/op.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace autoperfect {
@@ -9,12 +10,20 @@ namespace {
 struct OpRow {
   std::string_view text;
   OpClass op_class;
-  int arity;
+  BarrierReason reason;
+  int operands;
+  int results;
+  std::string_view attributes;
+  std::string_view primitives;
 };
 
 constexpr OpRow rows[] = {
-#define OP(id, text, op_class, arity) {text, OpClass::op_class, arity},
+#define OP(id, text, op_class, operands, results, attributes, primitives) \
+  {text, OpClass::op_class, BarrierReason::none, operands, results, attributes, primitives},
+#define BARRIER(id, text, reason, operands, results, attributes, primitives) \
+  {text, OpClass::barrier, BarrierReason::reason, operands, results, attributes, primitives},
 #include "ir/ops.def"
+#undef BARRIER
 #undef OP
 };
 
@@ -31,7 +40,13 @@ OpClass class_of(Op op) {
   return row(op).op_class;
 }
 int arity(Op op) {
-  return row(op).arity;
+  return row(op).operands;
+}
+int result_count(Op op) {
+  return row(op).results;
+}
+std::string_view attribute_text(Op op) {
+  return row(op).attributes;
 }
 
 std::optional<Op> parse_op(std::string_view text) {
@@ -51,6 +66,58 @@ std::vector<std::string_view> all_op_names() {
   for (const auto& one : rows)
     names.push_back(one.text);
   return names;
+}
+
+std::vector<Op> all_ops() {
+  std::vector<Op> ops;
+  for (size_t i = 0; i < std::size(rows); ++i)
+    ops.push_back(static_cast<Op>(i));
+  return ops;
+}
+
+std::vector<std::string_view> mlx_primitives(Op op) {
+  std::vector<std::string_view> words;
+  std::string_view rest = row(op).primitives;
+  while (!rest.empty()) {
+    auto length = std::min(rest.find(' '), rest.size());
+    words.push_back(rest.substr(0, length));
+    rest.remove_prefix(std::min(length + 1, rest.size()));
+  }
+  return words;
+}
+
+std::string_view barrier_reason(Op op) {
+  switch (row(op).reason) {
+    case BarrierReason::none:
+      return "";
+    case BarrierReason::io:
+      return "reads or writes files";
+    case BarrierReason::random:
+      return "draws random bits";
+    case BarrierReason::sort:
+      return "sorts or partitions";
+    case BarrierReason::factorization:
+      return "factorizes matrices";
+    case BarrierReason::fft:
+      return "is a Fourier transform";
+    case BarrierReason::effects:
+      return "orders effects";
+    case BarrierReason::multi_output:
+      return "has several outputs that only MLX makes";
+    case BarrierReason::custom_kernel:
+      return "is a kernel of the user";
+    case BarrierReason::compiled:
+      return "is what mx.compile fused";
+    case BarrierReason::distributed:
+      return "talks to other processes";
+    case BarrierReason::unknown:
+      return "is known to MLX only";
+  }
+  return "";
+}
+
+bool needs_its_primitive(Op op) {
+  return row(op).op_class == OpClass::barrier && row(op).attributes.starts_with("key:");
 }
 
 std::string_view name(OpClass op_class) {

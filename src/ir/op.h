@@ -21,18 +21,52 @@ enum class OpClass : uint8_t {
   barrier
 };
 
+// Why a barrier is one.
+enum class BarrierReason : uint8_t {
+  none,
+  io,
+  random,
+  sort,
+  factorization,
+  fft,
+  effects,
+  multi_output,
+  custom_kernel,
+  compiled,
+  distributed,
+  unknown
+};
+
 enum class Op : uint16_t {
-#define OP(id, text, op_class, arity) id,
+#define OP(id, ...) id,
+#define BARRIER(id, ...) id,
 #include "ir/ops.def"
+#undef BARRIER
 #undef OP
 };
+
+constexpr int many = -1;  // of operands or results: any number
 
 std::string_view name(Op op);
 std::optional<Op> parse_op(std::string_view text);
 OpClass class_of(Op op);
-int arity(Op op);  // -1: any number of operands
+int arity(Op op);
+int result_count(Op op);
 std::string_view name(OpClass op_class);
 std::vector<std::string_view> all_op_names();
+std::vector<Op> all_ops();
+
+// As a phrase after the op's name, "sorts or partitions"; empty when the op is no barrier.
+std::string_view barrier_reason(Op op);
+
+// Nothing but the primitive it was captured with can compute it: types are stated, not inferred, and text
+// alone does not run.
+bool needs_its_primitive(Op op);
+
+// The attributes of ops.def as it spells them (attribute_rules.h reads them), and MLX's classes that mean
+// this op.
+std::string_view attribute_text(Op op);
+std::vector<std::string_view> mlx_primitives(Op op);
 
 // a op b == b op a for every dtype, NaN included.
 bool is_commutative(Op op);

@@ -7,12 +7,14 @@
 //  4. Names of values are unique and made of letters, digits and '_' (or digits alone); the graph's is
 //     an identifier.
 //  5. Shapes are possible: rank at most 32, sizes not negative, a size in bytes that fits.
-//  6. A node has as many operands as its op takes, one result (opaque: any number) and the attributes of
-//     attribute_rules.cpp, with their types.
-//  7. The declared type of a result is the inferred one (infer_types.cpp: dtypes agree, shapes
-//     broadcast, axes exist, are ascending and unique...).
+//  6. A node has as many operands as its op takes and the attributes of ops.def, with their types.
+//  7. It has the results that are inferred for it, of the inferred types (infer_types.cpp: dtypes agree,
+//  shapes
+//     broadcast, axes exist, are ascending and unique...). Those of an op that needs its primitive are as
+//     stated.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "ir/attribute_rules.h"
@@ -118,14 +120,10 @@ class GraphVerifier {
   }
 
   void check_types(const Node& node, const std::vector<TensorType>& operands) {
-    if (node.op == Op::opaque) {
+    if (needs_its_primitive(node.op)) {
       for (auto& diagnostic : check_attributes(node.op, node.attributes))
         add(std::move(diagnostic), node.where);
       return;
-    }
-    if (node.results.size() != 1) {
-      auto message = fmt::format("'{}' has one result, not {}", name(node.op), node.results.size());
-      report("result-count", message, node.where);
     }
     auto inferred = infer_types(node.op, operands, node.attributes);
     if (!inferred) {
@@ -133,15 +131,26 @@ class GraphVerifier {
         add(std::move(diagnostic), node.where);
       return;
     }
-    if (node.results.empty() || !exists(node.results[0])) return;
-    const auto& declared = graph_.values[node.results[0]];
-    if (declared.type == (*inferred)[0]) return;
+    if (node.results.size() != inferred->size()) {
+      auto count = inferred->size();
+      auto results = count == 1 ? std::string("one result") : fmt::format("{} results", count);
+      auto message = fmt::format("'{}' has {}, not {}", name(node.op), results, node.results.size());
+      report("result-count", message, node.where);
+    }
+    for (size_t i = 0; i < std::min(node.results.size(), inferred->size()); ++i) {
+      if (exists(node.results[i])) check_declared(node, node.results[i], (*inferred)[i]);
+    }
+  }
+
+  void check_declared(const Node& node, ValueId result, const TensorType& inferred) {
+    const auto& declared = graph_.values[result];
+    if (declared.type == inferred) return;
     auto message = fmt::format(
         "%{} is declared {}, but '{}' gives {}",
         declared.name,
         to_string(declared.type),
         name(node.op),
-        to_string((*inferred)[0]));
+        to_string(inferred));
     report("type-mismatch", message, node.where);
   }
 

@@ -69,8 +69,7 @@ bool CompiledFunction::is_usable(Build& build, const std::shared_ptr<Program>& p
   if (!program || program->captured().uses_tracers) return false;
   for (const auto& node : program->captured().graph.nodes) {
     // MLX lets a kernel for another device pass when it traces for export, and fails only when it runs.
-    if (node.op == Op::opaque && node.attributes.get<std::string>("primitive") == "CustomKernel")
-      return false;
+    if (node.op == Op::custom_kernel) return false;
   }
   return true;
 }

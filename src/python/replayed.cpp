@@ -24,8 +24,8 @@ Arrays run(const Captured& captured, const Arrays& arguments, bool by_primitive)
     for (auto operand : node.operands)
       operands.push_back(*values[operand]);
     auto id = static_cast<NodeId>(n);
-    auto results =
-        by_primitive || node.op == Op::opaque ? replay(captured, id, operands) : apply(graph, id, operands);
+    auto results = by_primitive || needs_its_primitive(node.op) ? replay(captured, id, operands)
+                                                                : apply(graph, id, operands);
     for (size_t i = 0; i < results.size(); ++i)
       values[node.results[i]] = results[i];
   }

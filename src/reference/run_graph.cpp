@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <cmath>
 #include <optional>
 
@@ -105,7 +107,10 @@ class GraphRun {
         return problem("unsupported-dtype", "%" + value.name + " is c64", value.where);
     }
     for (const auto& node : graph_.nodes) {
-      if (node.op == Op::opaque) return problem("opaque-node", "an opaque node has no reference", node.where);
+      if (needs_its_primitive(node.op)) {
+        auto message = fmt::format("'{}' has no reference: it {}", name(node.op), barrier_reason(node.op));
+        return problem("opaque-node", message, node.where);
+      }
     }
     return Success{};
   }

@@ -52,7 +52,7 @@ TEST(Capture, Unary) {
            {"real of complex",
             [](const Arrays& in) { return Arrays{mx::real(in[0])}; },
             {mx::astype(x, mx::complex64)},
-            "opaque"},
+            "real"},
        }) {
     check(program);
   }
