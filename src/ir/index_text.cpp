@@ -44,6 +44,18 @@ std::optional<int64_t> parse_sign(TextReader& reader, bool first) {
   return std::nullopt;
 }
 
+}  // namespace
+
+std::optional<AxisId> parse_axis(TextReader& reader, const AxesByName& axes) {
+  auto word = reader.expect(TokenKind::word, "an axis");
+  if (!word) return std::nullopt;
+  auto axis = axes.find(word->text);
+  if (axis != axes.end()) return axis->second;
+  auto message = fmt::format("no axis is called '{}'", word->text);
+  reader.report("unknown-axis", message, word->where, "the axes are listed at the head of the math");
+  return std::nullopt;
+}
+
 // 2*j+k-1: any number of terms in any order.
 std::optional<Affine> parse_affine(TextReader& reader, const AxesByName& axes) {
   Affine affine;
@@ -55,35 +67,6 @@ std::optional<Affine> parse_affine(TextReader& reader, const AxesByName& axes) {
   } while (!reader.at(",") && !reader.at("]"));
   std::erase_if(affine.terms, [](const auto& term) { return term.second == 0; });
   return affine;
-}
-
-void append_affine(std::string& out, const Affine& affine, const std::vector<std::string>& names) {
-  bool first = true;
-  for (auto [axis, coefficient] : affine.terms) {
-    if (coefficient >= 0 && !first) out += '+';
-    if (coefficient == -1) {
-      out += '-';
-    } else if (coefficient != 1) {
-      out += std::to_string(coefficient) + '*';
-    }
-    out += names[axis];
-    first = false;
-  }
-  if (affine.offset == 0 && !first) return;
-  if (affine.offset >= 0 && !first) out += '+';
-  out += std::to_string(affine.offset);
-}
-
-}  // namespace
-
-std::optional<AxisId> parse_axis(TextReader& reader, const AxesByName& axes) {
-  auto word = reader.expect(TokenKind::word, "an axis");
-  if (!word) return std::nullopt;
-  auto axis = axes.find(word->text);
-  if (axis != axes.end()) return axis->second;
-  auto message = fmt::format("no axis is called '{}'", word->text);
-  reader.report("unknown-axis", message, word->where, "the axes are listed at the head of the math");
-  return std::nullopt;
 }
 
 std::optional<std::vector<Affine>> parse_index(TextReader& reader, const AxesByName& axes) {
@@ -104,6 +87,23 @@ void append_axes(std::string& out, const std::vector<AxisId>& axes, const std::v
     if (i > 0) out += ',';
     out += names[axes[i]];
   }
+}
+
+void append_affine(std::string& out, const Affine& affine, const std::vector<std::string>& names) {
+  bool first = true;
+  for (auto [axis, coefficient] : affine.terms) {
+    if (coefficient >= 0 && !first) out += '+';
+    if (coefficient == -1) {
+      out += '-';
+    } else if (coefficient != 1) {
+      out += std::to_string(coefficient) + '*';
+    }
+    out += names[axis];
+    first = false;
+  }
+  if (affine.offset == 0 && !first) return;
+  if (affine.offset >= 0 && !first) out += '+';
+  out += std::to_string(affine.offset);
 }
 
 void append_index(std::string& out, const std::vector<Affine>& index, const std::vector<std::string>& names) {

@@ -34,6 +34,8 @@ Admits admits(Op op) {
     case Op::sigmoid:
     case Op::div:
     case Op::logaddexp:
+    case Op::logcumsumexp:
+    case Op::matmul:
       return Admits::inexact;
     case Op::erf:
     case Op::erfinv:
@@ -139,6 +141,8 @@ Dtype result_dtype(Op op, Dtype operand) {
     case Op::sum:
     case Op::prod:
       return sum_dtype(operand);
+    case Op::cumsum:
+      return operand == Dtype::bool_ ? Dtype::i32 : operand;  // no other integers widen
     case Op::real:
     case Op::imag:
       return Dtype::f32;

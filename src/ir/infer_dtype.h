@@ -1,4 +1,4 @@
-// The dtype rules of elementwise ops and reductions, the same for GraphIR and KernelIR.
+// The dtype rules of elementwise ops, reductions, scans and contractions, the same for GraphIR and KernelIR.
 #pragma once
 
 #include <vector>

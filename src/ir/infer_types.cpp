@@ -93,6 +93,14 @@ Result<TensorType> infer_reduction(Op op, const TensorType& operand, const Attri
   return out;
 }
 
+Result<TensorType> infer_scan(Op op, const TensorType& operand, int64_t axis) {
+  auto dtype = infer_dtype(op, {operand.dtype});
+  if (!dtype) return dtype.errors();
+  auto errors = check_axes({axis}, operand.rank());
+  if (!errors.empty()) return errors;
+  return TensorType{*dtype, operand.shape};
+}
+
 Result<TensorType> infer_moment(Op op, const TensorType& operand, const Attributes& attributes) {
   auto dtype = at_least_float(operand.dtype);
   if (op != Op::mean && dtype == Dtype::c64) dtype = Dtype::f32;
@@ -174,6 +182,8 @@ Result<TensorType> infer(Op op, const Types& operands, const Attributes& attribu
       return infer_elementwise(op, operands, attributes);
     case OpClass::reduction:
       return infer_reduction(op, operands[0], attributes);
+    case OpClass::scan:
+      return infer_scan(op, operands[0], attributes.get<int64_t>("axis"));
     default:
       break;
   }

@@ -96,9 +96,11 @@ Result<Kernel> parse_kernel(const std::string& text) {
   if (complete) parse_end(state.reader);
   resolve_dynamic_dimensions(state);
   // What was read is verified even when some lines failed, so that one run finds every error. But an output
-  // may lack its store because the line of the store was in error.
+  // may lack a store because the line of the store was in error.
   auto broken = verify(state.kernel);
-  if (state.reader.has_errors()) std::erase_if(broken, [](const auto& d) { return d.code == "not-stored"; });
+  if (state.reader.has_errors())
+    std::erase_if(
+        broken, [](const auto& d) { return d.code == "not-stored" || d.code == "incomplete-store"; });
   auto errors = state.reader.take_errors(std::move(broken));
   if (!errors.empty()) return errors;
   return std::move(state.kernel);

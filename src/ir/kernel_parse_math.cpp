@@ -11,20 +11,6 @@ namespace autoperfect::kernel_parser {
 
 namespace {
 
-// An index that consists of axes, as those of values do.
-bool as_axes(
-    TextReader& reader, const std::vector<Affine>& index, const Where& where, std::vector<AxisId>& axes) {
-  for (const auto& affine : index) {
-    if (affine.offset != 0 || affine.terms.size() != 1 || affine.terms[0].second != 1) {
-      reader.report(
-          "not-an-axis", "a value is written with its axes alone", where, "index maps are for buffers");
-      return false;
-    }
-    axes.push_back(affine.terms[0].first);
-  }
-  return true;
-}
-
 // [i,j], or for an output the store map
 bool parse_target(State& state, KernelValue& value) {
   auto buffer = state.buffers.find(value.name);
@@ -44,7 +30,7 @@ bool parse_target(State& state, KernelValue& value) {
   return true;
 }
 
-// sum(j)
+// sum(j), cumsum(j), matmul(k)
 bool parse_op(State& state, KernelValue& value) {
   auto& reader = state.reader;
   auto word = reader.expect(TokenKind::word, "an op");
@@ -66,94 +52,25 @@ bool parse_op(State& state, KernelValue& value) {
     value.reduced.push_back(*axis);
   }
   reader.next();
+  if (class_of(*op) != OpClass::scan) return true;
+  if (value.reduced.size() != 1) {
+    reader.report(
+        "scanned-axis",
+        fmt::format("'{}' runs along one axis, not {}", name(*op), value.reduced.size()),
+        word->where,
+        "a scan runs along one of its axes: %y[i,j] = cumsum(j)");
+    return false;
+  }
+  value.scanned = value.reduced[0];
+  value.reduced.clear();
   return true;
 }
 
-std::optional<KernelOperand> reference_to(
-    State& state, KernelValueId id, const Token& name, const std::vector<Affine>& index) {
-  KernelOperand operand;
-  operand.kind = KernelOperand::Kind::value;
-  operand.id = id;
-  std::vector<AxisId> axes;
-  if (!as_axes(state.reader, index, name.where, axes)) return std::nullopt;
-  const auto& value = state.kernel.values[id];
-  if (axes == value.axes) return operand;
-  std::vector<std::string> wanted;
-  for (auto axis : value.axes)
-    wanted.push_back(state.kernel.axes[axis].name);
-  state.reader.report(
-      "axes-mismatch",
-      fmt::format("%{} is used with other axes than it has", name.text),
-      name.where,
-      fmt::format("write %{}[{}]", name.text, fmt::join(wanted, ",")));
-  return std::nullopt;
-}
-
-// A value above, or a load.
-std::optional<KernelOperand> parse_reference(State& state) {
-  auto name = state.reader.next();
-  auto index = parse_index(state.reader, state.axes);
-  if (!index) return std::nullopt;
-  auto value = state.values.find(name.text);
-  if (value != state.values.end()) {
-    if (value->second == poisoned) return std::nullopt;
-    return reference_to(state, value->second, name, *index);
-  }
-  auto buffer = state.buffers.find(name.text);
-  if (buffer != state.buffers.end() && state.kernel.buffers[buffer->second].role == BufferRole::in) {
-    KernelOperand operand;
-    operand.kind = KernelOperand::Kind::load;
-    operand.id = buffer->second;
-    operand.index = std::move(*index);
-    return operand;
-  }
-  state.reader.report(
-      "undefined-value",
-      fmt::format("%{} is neither an input nor defined above", name.text),
-      name.where,
-      "values are defined above their uses");
-  return std::nullopt;
-}
-
-std::optional<KernelOperand> parse_operand(State& state) {
-  auto& reader = state.reader;
-  if (reader.at(TokenKind::value)) return parse_reference(state);
-  KernelOperand operand;
-  if (reader.take("iota")) {
-    auto axis = parse_axis(reader, state.axes);
-    if (!axis) return std::nullopt;
-    operand.kind = KernelOperand::Kind::iota;
-    operand.id = *axis;
-    return operand;
-  }
-  operand.kind = KernelOperand::Kind::literal;
-  if (reader.at("true") || reader.at("false")) {
-    operand.literal = reader.next().text == "true";
-    return operand;
-  }
-  if (!reader.at(TokenKind::number) && !reader.at("inf") && !reader.at("nan")) {
-    reader.report_unexpected("an operand");
-    return std::nullopt;
-  }
-  auto number = parse_double(reader);
-  if (!number) return std::nullopt;
-  operand.literal = *number;
-  return operand;
-}
-
-bool parse_operands(State& state, KernelValue& value) {
-  do {
-    if (!value.operands.empty()) state.reader.next();  // ','
-    auto operand = parse_operand(state);
-    if (!operand) return false;
-    value.operands.push_back(std::move(*operand));
-  } while (state.reader.at(","));
-  return true;
-}
-
+// Its line above or its buffer was in error. A part of an output stands for itself, whatever became of
+// others.
 bool is_poisoned(const State& state, std::string_view name) {
   auto found = state.values.find(name);
-  return found != state.values.end() && found->second == poisoned;
+  return found != state.values.end() && found->second == poisoned && !state.buffers.count(name);
 }
 
 }  // namespace

@@ -34,10 +34,15 @@ struct State {
 
 std::optional<int64_t> parse_size(TextReader& reader);
 
-bool parse_buffer(State& state);     // in %x: f32[?i,1024] row
-bool parse_axes(State& state);       // axes i=?4096, j=1024
-bool parse_statement(State& state);  // %total[i] = sum(j) %x[i,j] : f32
-bool parse_numerics(State& state);   // accumulate f32
+bool parse_buffer(State& state);                        // in %x: f32[?i,1024] row
+bool parse_axes(State& state);                          // axes i=?4096, j=1024
+bool parse_statement(State& state);                     // %total[i] = sum(j) %x[i,j] : f32
+bool parse_operands(State& state, KernelValue& value);  // %x[i,j-2] else 0.0, %table[%id[i],j], 0.5
+bool parse_numerics(State& state);                      // accumulate f32
+
+// An index that consists of axes, as those of values do.
+bool as_axes(
+    TextReader& reader, const std::vector<Affine>& index, const Where& where, std::vector<AxisId>& axes);
 
 void resolve_dynamic_dimensions(State& state);
 

@@ -88,6 +88,7 @@ class KernelPrinter {
     out_ += " = ";
     out_ += name(value.op);
     if (!value.reduced.empty()) append_in('(', value.reduced, ')');
+    if (value.scanned >= 0) append_in('(', {value.scanned}, ')');
     for (size_t i = 0; i < value.operands.size(); ++i) {
       out_ += i > 0 ? ", " : " ";
       append_operand(value, static_cast<int>(i));
@@ -102,12 +103,10 @@ class KernelPrinter {
     const auto& operand = value.operands[i];
     switch (operand.kind) {
       case KernelOperand::Kind::value:
-        out_ += '%' + values_[operand.id];
-        append_in('[', kernel_.values[operand.id].axes, ']');
+        append_value(operand.id);
         break;
       case KernelOperand::Kind::load:
-        out_ += '%' + buffers_[operand.id];
-        append_index(out_, operand.index, axes_);
+        append_load(operand);
         break;
       case KernelOperand::Kind::literal:
         append_literal(operand.literal, operand_dtype(kernel_, value, i));
@@ -116,6 +115,27 @@ class KernelPrinter {
         out_ += "iota " + axes_[operand.id];
         break;
     }
+  }
+
+  void append_value(KernelValueId v) {
+    out_ += '%' + values_[v];
+    append_in('[', kernel_.values[v].axes, ']');
+  }
+
+  void append_load(const KernelOperand& load) {
+    out_ += '%' + buffers_[load.id] + '[';
+    for (size_t d = 0; d < load.index.size(); ++d) {
+      if (d > 0) out_ += ',';
+      if (load.gathers() && load.gathered[d] >= 0) {
+        append_value(load.gathered[d]);
+      } else {
+        append_affine(out_, load.index[d], axes_);
+      }
+    }
+    out_ += ']';
+    if (!load.guarded) return;
+    out_ += " else ";
+    append_literal(load.literal, kernel_.buffers[load.id].type.dtype);
   }
 
   void append_literal(double literal, Dtype dtype) {

@@ -1,24 +1,30 @@
 // The invariants of KernelIR. verify() reports every violation:
 //
-//  1. There are at most 64 axes, of sizes up to 2^57, with unique identifiers as names. The names of
-//     buffers and of values are unique together, but for an output value, which has the name of its
-//     buffer.
+//  1. There are at most 64 axes, of sizes up to 2^57, with unique identifiers as names, and at most one of
+//     them is dynamic. The names of buffers and of values are unique together, but for an output value,
+//     which has the name of its buffer.
 //  2. Buffers are inputs first, then outputs, of possible shapes. A dynamic dimension names a dynamic
 //     axis of its size.
-//  3. A value is an elementwise op or a reduction, with the operands and attributes its op takes.
-//  4. Its axes exist and ascend; so do its reduced axes, which are disjoint from them. A reduction has
-//     reduced axes (argmax and argmin exactly one), nothing else has any; max, min, argmax and argmin
-//     reduce no axis of size 0. The product of the sizes of all its axes is possible as that of a shape.
-//  5. An operand value is defined earlier. Operands vary over axes and reduced axes only.
-//  6. A load reads an input, with one index per dimension, its terms in order, in bounds for all values
-//     of the axes.
+//  3. A value is an elementwise op, a reduction, a contraction (matmul) or a scan, with the operands and
+//     attributes its op takes.
+//  4. Its axes exist and ascend; so do its reduced axes, which are disjoint from them. A reduction or
+//     contraction has reduced axes (argmax and argmin exactly one), a scan runs along one of its axes;
+//     nothing else has any. max, min, argmax and argmin reduce no axis of size 0. The product of the sizes
+//     of all its axes is possible as that of a shape.
+//  5. An operand value is defined earlier and no part of an output. Operands vary over axes and reduced
+//     axes only.
+//  6. A load reads an input, with one index per dimension: its terms in order, in bounds for all values of
+//     the axes unless the load is guarded; or a gathered one, which is an integer value as in 5 and whose
+//     dimension is neither dynamic nor empty. A guard is a value of the buffer's dtype.
 //  7. A dynamic axis indexes only dimensions that are its size, as itself; such a dimension has no other
 //     index. So the kernel is right for every size.
-//  8. Dtypes follow the rules of infer_dtype.cpp; a literal is a value of its operand_dtype(). Literals
-//     are operands of elementwise ops only.
-//  9. Every output is stored exactly once, completely: the dtype is the buffer's, the store map uses
-//     every axis of the value and is a bijection onto the buffer.
+//  8. Dtypes follow the rules of infer_dtype.cpp; contractions are of real floats; a literal is a value of
+//     its operand_dtype(). Literals are operands of elementwise ops and contractions only.
+//  9. Every output is stored completely and no element twice: the dtype is the buffer's, each store map
+//     uses every axis of its value, in one dimension, and all of them together tile the buffer.
 // 10. Sums accumulate in a floating dtype, and budgets are finite and not negative.
+//
+// All hold at any size of the dynamic axis: a kernel that was first seen empty is also verified at size 1.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,6 +34,7 @@
 #include "ir/identifier.h"
 #include "ir/kernel_verifier.h"
 #include "ir/shape.h"
+#include "ir/store_tiling.h"
 
 namespace autoperfect {
 
@@ -44,10 +51,24 @@ bool is_argument_reduction(Op op) {
   return op == Op::argmax || op == Op::argmin;
 }
 
+bool is_kernel_op(Op op) {
+  switch (class_of(op)) {
+    case OpClass::elementwise:
+    case OpClass::reduction:
+    case OpClass::scan:
+      return true;
+    default:
+      return op == Op::matmul;
+  }
+}
+
 class KernelVerifier {
  public:
   explicit KernelVerifier(const Kernel& kernel)
-      : kernel_(kernel), findings_{kernel}, stores_(kernel.buffers.size(), 0) {}
+      : kernel_(kernel), findings_{kernel}, stores_(kernel.buffers.size()) {
+    for (const auto& value : kernel.values)
+      if (findings_.buffer_exists(value.output)) ++findings_.parts[value.output];
+  }
 
   std::vector<Diagnostic> run() {
     if (!check_axes()) return std::move(findings_.found);
@@ -73,6 +94,9 @@ class KernelVerifier {
     bool safe = kernel_.axes.size() <= most_axes;
     if (!safe)
       report("too-many-axes", fmt::format("{} axes, the most are {}", kernel_.axes.size(), most_axes));
+    auto dynamic = std::count_if(
+        kernel_.axes.begin(), kernel_.axes.end(), [](const auto& axis) { return axis.dynamic; });
+    if (dynamic > 1) report("dynamic-axes", fmt::format("{} dynamic axes, there is at most one", dynamic));
     for (const auto& axis : kernel_.axes) {
       bool reserved = axis.name == "iota" || axis.name == "inf" || axis.name == "nan";
       if (!is_identifier(axis.name) || reserved) {
@@ -121,11 +145,24 @@ class KernelVerifier {
   void check_value(KernelValueId v) {
     const auto& value = kernel_.values[v];
     if (value.output < 0) check_name(value.name, value.where);
-    if (findings_.buffer_exists(value.output)) ++stores_[value.output];
-    auto op_class = class_of(value.op);
-    if (op_class != OpClass::elementwise && op_class != OpClass::reduction) {
+    auto found = findings_.found.size();
+    check_statement(v);
+    if (!findings_.buffer_exists(value.output)) return;
+    // Whether stores tile the buffer is asked when all of them are right by themselves.
+    auto& stores = stores_[value.output];
+    stores.values.push_back(v);
+    stores.good &= found == findings_.found.size();
+  }
+
+  void check_statement(KernelValueId v) {
+    const auto& value = kernel_.values[v];
+    if (!is_kernel_op(value.op)) {
       auto message = fmt::format("'{}' is no op of a kernel", name(value.op));
-      report("op-not-allowed", message, value.where, "kernels have elementwise ops and reductions");
+      report(
+          "op-not-allowed",
+          message,
+          value.where,
+          "kernels have elementwise ops, reductions, scans and matmul");
       return;
     }
     if (static_cast<int>(value.operands.size()) != arity(value.op)) {
@@ -136,20 +173,28 @@ class KernelVerifier {
     }
     check_kernel_attributes(value);
     // The rest follows axes, so they must be right first.
-    if (!check_axes_of(value) || !check_reduced(value)) return;
+    if (!check_axes_of(value) || !check_reduced(value) || !check_scanned(value)) return;
     bool good = true;
     for (size_t i = 0; i < value.operands.size(); ++i)
       good &= check_operand(findings_, v, static_cast<int>(i));
     if (good) check_dtypes(findings_, value);
-    if (value.output >= 0) check_store(findings_, value);
+    if (value.output >= 0) check_store(findings_, v);
   }
 
-  // In a kernel the axes are written out and the dtype is the value's own, so only `equal` has an attribute.
+  // In a kernel the axes are written out and the dtype is the value's own, so few attributes are left.
   void check_kernel_attributes(const KernelValue& value) {
     for (const auto& [name, content] : value.attributes) {
-      if (value.op == Op::equal && name == "nan_equal" && std::holds_alternative<bool>(content)) continue;
-      auto message = fmt::format("'{}' has no attribute '{}' in a kernel", autoperfect::name(value.op), name);
-      report("unknown-attribute", message, value.where);
+      bool known = class_of(value.op) == OpClass::scan ? name == "inclusive" || name == "reverse"
+                                                       : value.op == Op::equal && name == "nan_equal";
+      if (known && std::holds_alternative<bool>(content)) continue;
+      auto op = autoperfect::name(value.op);
+      if (known) {
+        auto message = fmt::format("attribute '{}' of '{}' is not true or false", name, op);
+        report("attribute-type", message, value.where);
+      } else {
+        auto message = fmt::format("'{}' has no attribute '{}' in a kernel", op, name);
+        report("unknown-attribute", message, value.where);
+      }
     }
   }
 
@@ -157,7 +202,8 @@ class KernelVerifier {
     auto exist = [this](const auto& axes) {
       return std::all_of(axes.begin(), axes.end(), [this](AxisId a) { return findings_.axis_exists(a); });
     };
-    if (!exist(value.axes) || !exist(value.reduced)) {
+    bool scans = value.scanned == -1 || findings_.axis_exists(value.scanned);
+    if (!exist(value.axes) || !exist(value.reduced) || !scans) {
       report("unknown-axis", fmt::format("%{} names an axis that does not exist", value.name), value.where);
       return false;
     }
@@ -185,13 +231,15 @@ class KernelVerifier {
   }
 
   bool check_reduced(const KernelValue& value) {
-    bool reduces = class_of(value.op) == OpClass::reduction;
+    bool reduces = class_of(value.op) == OpClass::reduction || value.op == Op::matmul;
     bool argument = is_argument_reduction(value.op);
     size_t count = value.reduced.size();
     if (reduces ? (count == 0 || (argument && count != 1)) : count != 0) {
       auto wanted = !reduces ? "no" : argument ? "exactly one" : "at least one";
       auto message = fmt::format("'{}' reduces {} axis", name(value.op), wanted);
-      report("reduced-axes", message, value.where, "reduced axes stand in parentheses: sum(j)");
+      auto hint = class_of(value.op) == OpClass::scan ? "a scan runs along one of its axes: cumsum(j)"
+                                                      : "reduced axes stand in parentheses: sum(j)";
+      report("reduced-axes", message, value.where, hint);
       return false;
     }
     for (auto axis : value.reduced) {
@@ -203,11 +251,60 @@ class KernelVerifier {
     return true;
   }
 
+  bool check_scanned(const KernelValue& value) {
+    bool scans = class_of(value.op) == OpClass::scan;
+    if (scans ? contains(value.axes, value.scanned) : value.scanned == -1) return true;
+    auto message = scans ? fmt::format("'{}' runs along no axis of %{}", name(value.op), value.name)
+                         : fmt::format("'{}' runs along no axis", name(value.op));
+    report("scanned-axis", message, value.where, "a scan runs along one of its axes: %y[i,j] = cumsum(j)");
+    return false;
+  }
+
   void check_stores(size_t b) {
     const auto& buffer = kernel_.buffers[b];
-    if (buffer.role != BufferRole::out || stores_[b] == 1) return;
-    auto message = fmt::format("output %{} is stored {} times", buffer.name, stores_[b]);
-    report(stores_[b] == 0 ? "not-stored" : "stored-twice", message, buffer.where);
+    if (buffer.role != BufferRole::out) return;
+    const auto& stores = stores_[b];
+    if (stores.values.empty()) {
+      report("not-stored", fmt::format("output %{} is not stored", buffer.name), buffer.where);
+    } else if (stores.good && checked_elements(buffer.type.shape)) {
+      check_tiling_of(buffer, stores.values);
+    }
+  }
+
+  void check_tiling_of(const Buffer& buffer, const std::vector<KernelValueId>& values) {
+    std::vector<StorePart> parts;
+    for (auto v : values)
+      parts.push_back({&kernel_.values[v].store, &kernel_.values[v].axes});
+    auto tiling = check_tiling(parts, kernel_.axes, buffer.type.shape);
+    auto where = kernel_.values[values[tiling.part]].where;
+    switch (tiling.verdict) {
+      case Tiling::Verdict::tiles:
+        return;
+      case Tiling::Verdict::unproven:
+        report(
+            "store-map",
+            fmt::format("the store map of %{} does not give each element of its axes a place", buffer.name),
+            where,
+            "each axis belongs to one dimension, with steps that nest, as in %y[4*i+j,k]");
+        return;
+      case Tiling::Verdict::overlaps:
+        report(
+            "stored-twice",
+            fmt::format("this part of output %{} overlaps one above", buffer.name),
+            kernel_.values[values[tiling.other]].where);
+        return;
+      case Tiling::Verdict::incomplete:
+        report(
+            "incomplete-store",
+            fmt::format(
+                "{} of {} elements of output %{} are stored",
+                tiling.stored,
+                buffer.type.elements(),
+                buffer.name),
+            where,
+            "parts of an output cover it together, each element once");
+        return;
+    }
   }
 
   void check_numerics() {
@@ -221,9 +318,14 @@ class KernelVerifier {
     }
   }
 
+  struct Stores {
+    std::vector<KernelValueId> values;
+    bool good = true;  // each by itself
+  };
+
   const Kernel& kernel_;
   Findings findings_;
-  std::vector<int> stores_;  // per buffer
+  std::vector<Stores> stores_;  // per buffer
   std::unordered_set<std::string_view> names_;
 };
 
@@ -231,7 +333,13 @@ class KernelVerifier {
 }  // namespace kernel_verifier
 
 std::vector<Diagnostic> verify(const Kernel& kernel) {
-  return kernel_verifier::KernelVerifier(kernel).run();
+  auto found = kernel_verifier::KernelVerifier(kernel).run();
+  bool seen_empty = std::any_of(kernel.axes.begin(), kernel.axes.end(), [](const auto& axis) {
+    return axis.dynamic && axis.size == 0;
+  });
+  if (!found.empty() || !seen_empty) return found;
+  auto filled = with_dynamic_size(kernel, 1);
+  return kernel_verifier::KernelVerifier(filled).run();
 }
 
 }  // namespace autoperfect

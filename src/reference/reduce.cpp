@@ -27,6 +27,8 @@ int64_t smallest(Dtype dtype) {
   return is_signed_integer(dtype) ? -largest(dtype) - 1 : 0;
 }
 
+}  // namespace
+
 Scalar start_of(Op op, Dtype operand) {
   switch (op) {
     case Op::prod:
@@ -47,8 +49,6 @@ bool less(Dtype dtype, Scalar a, Scalar b) {
   if (dtype == Dtype::u64) return static_cast<uint64_t>(a.integer) < static_cast<uint64_t>(b.integer);
   return a.integer < b.integer;
 }
-
-}  // namespace
 
 Reduction::Reduction(Op op, Dtype operand, Dtype result, Dtype accumulate, Precision precision)
     : op_(op),

@@ -27,6 +27,10 @@ class Reduction {
   int64_t found_ = 0;  // argmax, argmin: where
 };
 
+// What max and min start from, and the order they follow, in a dtype.
+Scalar start_of(Op op, Dtype operand);
+bool less(Dtype dtype, Scalar a, Scalar b);
+
 // A reduction node of a graph over its `axes` (or `axis`).
 Array reduce(
     const Node& node, const Array& operand, const TensorType& result, Dtype accumulate, Precision precision);

@@ -7,6 +7,7 @@
 #include "reference/elementwise.h"
 #include "reference/reduce.h"
 #include "reference/reference.h"
+#include "reference/scan.h"
 #include "reference/views.h"
 
 namespace autoperfect {
@@ -132,6 +133,12 @@ class GraphRun {
         return run_composite(node, operand(node, 0), type, precision_);
       case OpClass::view:
         return run_view(node, operand(node, 0), type);
+      case OpClass::scan:
+        return scan(
+            scan_op(node.op, node.attributes, precision_),
+            operand(node, 0),
+            node.attributes.get<int64_t>("axis"),
+            type.dtype);
       default:
         break;
     }

@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
+#include <deque>
 
 #include "reference/elementwise.h"
+#include "reference/load.h"
 #include "reference/reduce.h"
 #include "reference/reference.h"
+#include "reference/scan.h"
 
 namespace autoperfect {
 
@@ -14,10 +16,9 @@ namespace {
 class KernelRun {
  public:
   KernelRun(const Kernel& kernel, Precision precision)
-      : kernel_(kernel),
-        precision_(precision),
-        buffers_(kernel.buffers.size()),
-        values_(kernel.values.size()) {
+      : kernel_(kernel), precision_(precision), state_{kernel, {}, {}, {}} {
+    buffers_.resize(kernel.buffers.size());
+    values_.resize(kernel.values.size());
     for (const auto& axis : kernel.axes)
       sizes_.push_back(axis.size);
   }
@@ -89,38 +90,9 @@ class KernelRun {
     return type;
   }
 
-  Shape sizes_of(const std::vector<AxisId>& axes) const {
-    Shape shape;
-    for (auto axis : axes)
-      shape.push_back(sizes_[axis]);
-    return shape;
-  }
-
-  // Index maps into a buffer as a walk over `axes`. Every index must stay inside.
-  Result<Walk> walk_of(
-      const std::vector<Affine>& index, BufferId id, const std::vector<AxisId>& axes, Where where) const {
-    const Shape& shape = buffers_[id]->type.shape;
-    const auto strides = row_major_strides(shape);
-    Walk walk{0, std::vector<int64_t>(axes.size(), 0)};
-    for (size_t d = 0; d < index.size(); ++d) {
-      int64_t lowest = index[d].offset, highest = index[d].offset;
-      walk.offset += index[d].offset * strides[d];
-      for (const auto& [axis, coefficient] : index[d].terms) {
-        const auto place = std::find(axes.begin(), axes.end(), axis);
-        if (place == axes.end()) throw InternalError("[reference] an index uses an axis its value lacks");
-        walk.strides[place - axes.begin()] += coefficient * strides[d];
-        (coefficient < 0 ? lowest : highest) += coefficient * (sizes_[axis] - 1);
-      }
-      const bool is_empty = TensorType{Dtype::bool_, sizes_of(axes)}.elements() == 0;
-      if (!is_empty && (lowest < 0 || highest >= shape[d])) {
-        const auto message = fmt::format("dimension {} of %{} is left", d, kernel_.buffers[id].name);
-        return problem("index-out-of-range", message, where);
-      }
-    }
-    return walk;
-  }
-
-  Result<ElementSource> source_of(const KernelValue& value, int i, const std::vector<AxisId>& axes) const {
+  // An operand over `axes`. What it loads is kept in `loaded`.
+  Result<ElementSource> source_of(
+      const KernelValue& value, int i, const std::vector<AxisId>& axes, std::deque<Array>& loaded) const {
     const auto& operand = value.operands[i];
     const Dtype dtype = operand_dtype(kernel_, value, i);
     ElementSource source;
@@ -133,84 +105,138 @@ class KernelRun {
         source.axis = static_cast<int>(std::find(axes.begin(), axes.end(), operand.id) - axes.begin());
         return source;
       case KernelOperand::Kind::load: {
-        auto walk = walk_of(operand.index, operand.id, axes, value.where);
-        if (!walk) return walk.errors();
-        source.array = &*buffers_[operand.id];
-        source.walk = std::move(walk).value();
+        auto load = run_load(state_, operand, value.where);
+        if (!load) return load.errors();
+        loaded.push_back(std::move(load->array));
+        source.array = &loaded.back();
+        source.walk = walk_along(*source.array, load->axes, axes);
         return source;
       }
       case KernelOperand::Kind::value:
         break;
     }
     source.array = &*values_[operand.id];
-    source.walk.strides.resize(axes.size(), 0);
-    const auto strides = row_major_strides(source.array->type.shape);
-    const auto& own = kernel_.values[operand.id].axes;
-    for (size_t d = 0; d < own.size(); ++d) {
-      const auto place = std::find(axes.begin(), axes.end(), own[d]);
-      if (place == axes.end())
-        throw InternalError("[reference] an operand varies over an axis its reader lacks");
-      source.walk.strides[place - axes.begin()] = strides[d];
-    }
+    source.walk = walk_along(*source.array, kernel_.values[operand.id].axes, axes);
     return source;
   }
 
   Result<Array> evaluate(const KernelValue& value) const {
     std::vector<AxisId> axes = value.axes;  // then the reduced ones, innermost
     axes.insert(axes.end(), value.reduced.begin(), value.reduced.end());
+    std::deque<Array> loaded;
     std::vector<ElementSource> sources;
     for (size_t i = 0; i < value.operands.size(); ++i) {
-      auto source = source_of(value, static_cast<int>(i), axes);
+      auto source = source_of(value, static_cast<int>(i), axes, loaded);
       if (!source) return source.errors();
       sources.push_back(std::move(source).value());
     }
-    if (class_of(value.op) == OpClass::reduction) return reduce_value(value, sources[0]);
-    if (class_of(value.op) != OpClass::elementwise) {
-      return problem("unsupported-op", "no reference for '" + std::string(name(value.op)) + "'", value.where);
+    switch (class_of(value.op)) {
+      case OpClass::elementwise:
+        return elementwise_value(value, sources);
+      case OpClass::reduction:
+        return reduce_value(value, sources[0]);
+      case OpClass::scan:
+        return scan_value(value, sources[0]);
+      case OpClass::gemm:
+        return contract_value(value, sources);
+      default:
+        return problem(
+            "unsupported-op", "no reference for '" + std::string(name(value.op)) + "'", value.where);
     }
+  }
+
+  Array elementwise_value(const KernelValue& value, const std::vector<ElementSource>& sources) const {
     const ScalarOp op{
         value.op,
         operand_dtype(kernel_, value, value.op == Op::select ? 1 : 0),
         value.dtype,
         precision_ == Precision::exact,
         value.attributes.get_or("nan_equal", false)};
-    Array out({value.dtype, sizes_of(value.axes)});
+    Array out({value.dtype, state_.sizes_of(value.axes)});
     elementwise(op, sources, out);
     return out;
   }
 
-  Array reduce_value(const KernelValue& value, const ElementSource& source) const {
-    const Dtype operand = operand_dtype(kernel_, value, 0);
-    Array out({value.dtype, sizes_of(value.axes)});
+  // Visits every element of the value with its place, and with each position of its axes and reduced axes.
+  template <class Begin, class Visit, class End>
+  void for_each_run(const KernelValue& value, Begin&& begin, Visit&& visit, End&& end) const {
     int64_t element = 0;
-    for_each_position(out.type.shape, [&](std::vector<int64_t> position) {
-      Reduction reduction(value.op, operand, value.dtype, kernel_.numerics.accumulate, precision_);
+    for_each_position(state_.sizes_of(value.axes), [&](std::vector<int64_t> position) {
+      begin();
       const size_t outer = position.size();
       position.resize(outer + value.reduced.size());
-      for_each_position(sizes_of(value.reduced), [&](const std::vector<int64_t>& inner) {
+      for_each_position(state_.sizes_of(value.reduced), [&](const std::vector<int64_t>& inner) {
         std::copy(inner.begin(), inner.end(), position.begin() + static_cast<int64_t>(outer));
-        reduction.add(source.at(position));
+        visit(position);
       });
-      out.set(element++, reduction.result());
+      end(element++);
     });
+  }
+
+  Array reduce_value(const KernelValue& value, const ElementSource& source) const {
+    const Dtype operand = operand_dtype(kernel_, value, 0);
+    const Reduction start(value.op, operand, value.dtype, kernel_.numerics.accumulate, precision_);
+    Reduction reduction = start;
+    Array out({value.dtype, state_.sizes_of(value.axes)});
+    for_each_run(
+        value,
+        [&] { reduction = start; },
+        [&](const std::vector<int64_t>& position) { reduction.add(source.at(position)); },
+        [&](int64_t element) { out.set(element, reduction.result()); });
     return out;
   }
 
-  Status store(const KernelValue& value, const Array& array) {
-    auto walk = walk_of(value.store, value.output, value.axes, value.where);
-    if (!walk) return walk.errors();
+  // Products are exact (of f32 and less in the double they are made in), sums are rounded like those of
+  // `sum`.
+  Array contract_value(const KernelValue& value, const std::vector<ElementSource>& sources) const {
+    const bool rounds = precision_ == Precision::exact;
+    const Dtype wide = value.dtype == Dtype::f64 ? Dtype::f64 : kernel_.numerics.accumulate;
+    double sum = 0;
+    Array out({value.dtype, state_.sizes_of(value.axes)});
+    for_each_run(
+        value,
+        [&] { sum = 0; },
+        [&](const std::vector<int64_t>& position) {
+          sum += sources[0].at(position).real * sources[1].at(position).real;
+          if (rounds) sum = round_to(wide, sum);
+        },
+        [&](int64_t element) { out.reals[element] = rounds ? round_to(value.dtype, sum) : sum; });
+    return out;
+  }
+
+  Array scan_value(const KernelValue& value, const ElementSource& source) const {
+    Array in({operand_dtype(kernel_, value, 0), state_.sizes_of(value.axes)});
     int64_t element = 0;
+    for_each_position(
+        in.type.shape, [&](const std::vector<int64_t>& position) { in.set(element++, source.at(position)); });
+    const auto place = std::find(value.axes.begin(), value.axes.end(), value.scanned);
+    return scan(scan_op(value.op, value.attributes, precision_), in, place - value.axes.begin(), value.dtype);
+  }
+
+  Status store(const KernelValue& value, const Array& array) {
+    Array& buffer = *buffers_[value.output];
+    const auto strides = row_major_strides(buffer.type.shape);
+    int64_t element = 0;
+    bool leaves = false;
     for_each_position(array.type.shape, [&](const std::vector<int64_t>& position) {
-      buffers_[value.output]->set(walk->at(position), array.at(element++));
+      int64_t to = 0;
+      for (size_t d = 0; d < strides.size(); ++d) {
+        const int64_t index = value_of(value.store[d], value.axes, position);
+        leaves = leaves || index < 0 || index >= buffer.type.shape[d];
+        to += index * strides[d];
+      }
+      if (!leaves) buffer.set(to, array.at(element++));
     });
-    return Success{};
+    if (!leaves) return Success{};
+    return problem("index-out-of-range", "an index leaves %" + value.name, value.where);
   }
 
   const Kernel& kernel_;
   Precision precision_;
-  Shape sizes_;                // of the axes, in this run
+  KernelState state_;
+  Shape& sizes_ = state_.sizes;  // of the axes, in this run
+  std::vector<std::optional<Array>>&buffers_ = state_.buffers, &values_ = state_.values;
   std::vector<AxisId> known_;  // dynamic axes whose size an input has given
-  std::vector<std::optional<Array>> buffers_, values_;
 };
 
 }  // namespace
