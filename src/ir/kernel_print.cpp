@@ -88,7 +88,7 @@ class KernelPrinter {
     out_ += " = ";
     out_ += name(value.op);
     if (!value.reduced.empty()) append_in('(', value.reduced, ')');
-    if (value.scanned >= 0) append_in('(', {value.scanned}, ')');
+    if (value.scanned >= 0) out_ += '(' + axes_[value.scanned] + ')';
     for (size_t i = 0; i < value.operands.size(); ++i) {
       out_ += i > 0 ? ", " : " ";
       append_operand(value, static_cast<int>(i));
