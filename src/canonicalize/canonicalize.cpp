@@ -1,52 +1,46 @@
 #include "canonicalize/canonicalize.h"
 
-#include <string_view>
-
 #include "canonicalize/passes.h"
-#include "ir/graph_text.h"
 
 namespace autoperfect {
 
 namespace {
 
-struct NamedPass {
-  std::string_view name;
-  Pass run;
-};
-
-constexpr NamedPass passes[] = {
+constexpr NamedRule rules[] = {
     {"lower_composites", lower_composites},
-    {"normalize_attributes", normalize_attributes},
+    {"spell_once", spell_once},
     {"remove_identities", remove_identities},
     {"fold_constants", fold_constants},
+    {"order_operands", order_operands},
+    {"simplify_arithmetic", simplify_arithmetic},
     {"make_broadcasts_implicit", make_broadcasts_implicit},
-    {"merge_common", merge_common},
-    {"order_nodes", order_nodes},
+    {"merge_views", merge_views},
+    {"simplify_concatenations", simplify_concatenations},
+    {"sink_views", sink_views},
 };
-
-constexpr int max_rounds = 64;  // each round but the last removes or simplifies a node; far fewer are needed
-
-void apply(const NamedPass& pass, Canonical& state) {
-  Rewrite rewrite = pass.run(state.graph);
-  for (auto& value : state.value_of_source) {
-    if (value >= 0) value = rewrite.value_of[value];
-  }
-  state.graph = std::move(rewrite.graph);
-}
 
 }  // namespace
 
+std::span<const NamedRule> all_rules() {
+  return rules;
+}
+
+Rules rules_of_canonicalize() {
+  Rules all;
+  for (const auto& [name, rule] : rules)
+    all.rules.push_back(rule);
+  all.merges = true;
+  return all;
+}
+
 Canonical canonicalize(const Graph& source) {
-  Canonical state = identity_of(source);
-  std::string text = print(source);
-  for (int round = 0; round < max_rounds; ++round) {
-    for (const auto& pass : passes)
-      apply(pass, state);
-    std::string next = print(state.graph);
-    if (next == text) return state;
-    text = std::move(next);
+  const Rewrite simple = rewrite(source, rules_of_canonicalize());
+  Rewrite ordered = order_nodes(simple.graph);
+  Canonical canonical{std::move(ordered.graph), simple.value_of};
+  for (auto& value : canonical.value_of_source) {
+    if (value >= 0) value = ordered.value_of[value];
   }
-  throw InternalError("[canonicalize] no fixpoint; the graph is\n" + print(source));
+  return canonical;
 }
 
 }  // namespace autoperfect

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "canonicalize/passes.h"
+#include "canonicalize/structural_hash.h"
 #include "ir/scalar_semantics.h"
 
 namespace autoperfect {
@@ -87,106 +88,75 @@ Attributes list_attributes(const std::vector<Scalar>& elements, const TensorType
   return attributes;
 }
 
-class Folder {
- public:
-  explicit Folder(const Graph& source) : source_(source), to_(source) {}
+// A rank-0 constant or one that is broadcast, or reshaped where there is nothing to repeat.
+std::optional<Splat> splat_of(const Rewriter& to, ValueId v) {
+  const Node* node = to.producer(v);
+  if (node && (node->op == Op::broadcast || node->op == Op::reshape)) node = to.producer(node->operands[0]);
+  if (!node || node->op != Op::constant) return std::nullopt;
+  const TensorType& type = to.type(node->results[0]);
+  if (type.rank() != 0 || type.dtype == Dtype::c64) return std::nullopt;
+  return Splat{elements_of(*node->attributes.find("value"), type.dtype)[0], type.dtype};
+}
 
-  Rewrite run() && {
-    for (const auto& node : source_.nodes) {
-      if (!fold(node)) to_.keep(node);
-    }
-    return std::move(to_).finish();
+ValueId add_splat(Rewriter& to, const Splat& splat, const Shape& shape) {
+  const ValueId scalar = to.add(Op::constant, {}, scalar_attributes(splat), "_scalar");
+  return to.add_broadcast(scalar, shape);
+}
+
+// A number for all elements stays a number of rank 0; a list is spelled in its dtype's own precision.
+std::optional<ValueId> fold_constant(Rewriter& to, const Draft& node) {
+  const auto elements = elements_of(*node.attributes.find("value"), node.type.dtype);
+  const bool is_splat = all_same(elements);
+  Attributes attributes =
+      is_splat ? scalar_attributes({elements[0], node.type.dtype}) : list_attributes(elements, node.type);
+  if (same_bits(attributes, node.attributes)) return std::nullopt;
+  const ValueId constant = to.add(Op::constant, {}, std::move(attributes), "_scalar");
+  return to.add_broadcast(constant, node.type.shape);
+}
+
+std::optional<ValueId> fold_elementwise(Rewriter& to, const Draft& node) {
+  std::vector<Scalar> scalars;
+  Dtype dtype = Dtype::f32;
+  for (auto operand : node.operands) {
+    const auto splat = splat_of(to, operand);
+    if (!splat) return std::nullopt;
+    scalars.push_back(splat->scalar);
+    dtype = splat->dtype;  // of the last, which for select is that of its values
   }
+  const Dtype result = node.type.dtype;
+  const ScalarOp op{node.op, dtype, result, true, node.attributes.get_or("nan_equal", false)};
+  return add_splat(to, {apply(op, scalars.data()), result}, node.type.shape);
+}
 
- private:
-  bool fold(const Node& node) {
-    if (node.results.size() != 1 || source_.type(node.results[0]).dtype == Dtype::c64) return false;
-    switch (class_of(node.op)) {
-      case OpClass::elementwise:
-        return fold_elementwise(node);
-      case OpClass::view:
-        return fold_view(node);
-      default:
-        return node.op == Op::constant && fold_constant(node);
-    }
+std::optional<ValueId> fold_view(Rewriter& to, const Draft& node) {
+  const ValueId operand = node.operands[0];
+  const Node* list = node.op == Op::reshape ? to.producer(operand, Op::constant) : nullptr;
+  if (list && to.type(operand).rank() > 0) {
+    Attributes attributes = list->attributes;
+    attributes.set("shape", node.type.shape);
+    return to.add(Op::constant, {}, std::move(attributes));
   }
-
-  // A number for all elements stays a number of rank 0; a list is spelled in its dtype's own precision.
-  bool fold_constant(const Node& node) {
-    const ValueId result = node.results[0];
-    const TensorType& type = source_.type(result);
-    const auto elements = elements_of(*node.attributes.find("value"), type.dtype);
-    if (all_same(elements)) {
-      write(result, {elements[0], type.dtype});
-    } else {
-      to_.add_as(result, Op::constant, {}, list_attributes(elements, type));
-    }
-    return true;
-  }
-
-  bool fold_elementwise(const Node& node) {
-    std::vector<Scalar> scalars;
-    Dtype dtype = Dtype::f32;
-    for (auto operand : node.operands) {
-      const auto splat = splat_of(to_.of(operand));
-      if (!splat) return false;
-      scalars.push_back(splat->scalar);
-      dtype = splat->dtype;  // of the last, which for select is that of its values
-    }
-    const ValueId result = node.results[0];
-    const Dtype to = source_.type(result).dtype;
-    write(
-        result,
-        {apply({node.op, dtype, to, true, node.attributes.get_or("nan_equal", false)}, scalars.data()), to});
-    return true;
-  }
-
-  bool fold_view(const Node& node) {
-    const ValueId result = node.results[0], operand = to_.of(node.operands[0]);
-    const Node* inner = to_.producer(operand);
-    if (node.op == Op::reshape && inner && inner->op == Op::constant && to_.type(operand).rank() > 0) {
-      Attributes attributes = inner->attributes;
-      attributes.set("shape", source_.type(result).shape);
-      to_.add_as(result, Op::constant, {}, std::move(attributes));
-      return true;
-    }
-    const auto splat = splat_of(operand);
-    const bool is_folded = node.op == Op::broadcast && to_.type(operand).rank() == 0;
-    if (!splat || is_folded) return false;
-    write(result, *splat);
-    return true;
-  }
-
-  // A rank-0 constant or a broadcast of one.
-  std::optional<Splat> splat_of(ValueId v) const {
-    const Node* node = to_.producer(v);
-    if (node && node->op == Op::broadcast) node = to_.producer(node->operands[0]);
-    if (!node || node->op != Op::constant) return std::nullopt;
-    const TensorType& type = to_.type(node->results[0]);
-    if (type.rank() != 0 || type.dtype == Dtype::c64) return std::nullopt;
-    return Splat{elements_of(*node->attributes.find("value"), type.dtype)[0], type.dtype};
-  }
-
-  void write(ValueId result, const Splat& splat) {
-    const Value& value = source_.values[result];
-    if (value.type.rank() == 0) {
-      to_.add_as(result, Op::constant, {}, scalar_attributes(splat));
-      return;
-    }
-    const ValueId scalar = to_.add(Op::constant, {}, scalar_attributes(splat), value.name + "_scalar");
-    Attributes attributes;
-    attributes.set("shape", value.type.shape);
-    to_.add_as(result, Op::broadcast, {scalar}, std::move(attributes));
-  }
-
-  const Graph& source_;
-  Rewriter to_;
-};
+  const auto splat = splat_of(to, operand);
+  const bool is_folded = to.type(operand).rank() == 0;
+  if (!splat || is_folded) return std::nullopt;
+  return add_splat(to, *splat, node.type.shape);
+}
 
 }  // namespace
 
-Rewrite fold_constants(const Graph& source) {
-  return Folder(source).run();
+std::optional<ValueId> fold_constants(Rewriter& to, const Draft& node) {
+  if (node.type.dtype == Dtype::c64) return std::nullopt;
+  switch (node.op) {
+    case Op::constant:
+      return fold_constant(to, node);
+    case Op::reshape:
+    case Op::transpose:
+    case Op::broadcast:
+    case Op::slice:
+      return fold_view(to, node);
+    default:
+      return class_of(node.op) == OpClass::elementwise ? fold_elementwise(to, node) : std::nullopt;
+  }
 }
 
 }  // namespace autoperfect

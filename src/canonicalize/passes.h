@@ -1,5 +1,5 @@
-// The passes of canonicalize(), in order. Each is pure and keeps every value bit for bit, in exact dtype
-// semantics.
+// What canonicalize() does, in order: rules that rewrite() applies in one walk, then order_nodes(). Each
+// alone is pure and keeps every value bit for bit, in exact dtype semantics.
 #pragma once
 
 #include "canonicalize/rewriter.h"
@@ -7,26 +7,48 @@
 namespace autoperfect {
 
 // softmax, mean... as the primitives MLX eager computes them with, and its roundings.
-Rewrite lower_composites(const Graph& source);
+std::optional<ValueId> lower_composites(Rewriter& to, const Draft& node);
 
-// One spelling of each node: default attributes left out, slices from first to last element, `full` as
-// `broadcast`, a constant operand of a commutative op second.
-Rewrite normalize_attributes(const Graph& source);
+// One spelling of a node: default attributes left out, slices from first to last element, `full` as
+// `broadcast`, `less` for `greater`, a contraction with a matrix over two axes.
+std::optional<ValueId> spell_once(Rewriter& to, const Draft& node);
 
-// Nodes that change nothing, and views of views.
-Rewrite remove_identities(const Graph& source);
+// Nodes that change nothing, casts of casts.
+std::optional<ValueId> remove_identities(Rewriter& to, const Draft& node);
 
 // Constants through elementwise ops and views. One of equal elements becomes a broadcast scalar.
-Rewrite fold_constants(const Graph& source);
+std::optional<ValueId> fold_constants(Rewriter& to, const Draft& node);
 
-// No elementwise op reads an explicit broadcast: it broadcasts by itself, and where all its operands repeat,
-// its result is broadcast instead.
-Rewrite make_broadcasts_implicit(const Graph& source);
+// x * x is a square, a division by a power of two a product...: other spellings of the same roundings.
+std::optional<ValueId> simplify_arithmetic(Rewriter& to, const Draft& node);
 
-// Of equal nodes on equal operands, the first.
-Rewrite merge_common(const Graph& source);
+// No elementwise op or contraction reads an explicit broadcast: it broadcasts by itself, and where all its
+// operands repeat, its result is broadcast instead. Views of a broadcast are broadcasts of a view.
+std::optional<ValueId> make_broadcasts_implicit(Rewriter& to, const Draft& node);
 
-// Nodes that outputs need, each right before its first reader, whatever order they were captured in.
+// Views of views: one of a kind, slices before transposes before reshapes that only add or drop axes of
+// size 1.
+std::optional<ValueId> merge_views(Rewriter& to, const Draft& node);
+
+// Concatenations without empty parts, parts of parts, and neighbours that are one slice.
+std::optional<ValueId> simplify_concatenations(Rewriter& to, const Draft& node);
+
+// Transposes and reshapes after elementwise ops, reshapes after reductions, where that is the same for every
+// element.
+std::optional<ValueId> sink_views(Rewriter& to, const Draft& node);
+
+// Operands of a commutative op in an order that depends only on what they are.
+std::optional<ValueId> order_operands(Rewriter& to, const Draft& node);
+
+// Nodes that outputs need, each right before its first reader, and captured arrays in the order of their use,
+// whatever order they were captured in.
 Rewrite order_nodes(const Graph& source);
+
+struct NamedRule {
+  std::string_view name;
+  Rule rule;
+};
+std::span<const NamedRule> all_rules();
+Rules rules_of_canonicalize();
 
 }  // namespace autoperfect

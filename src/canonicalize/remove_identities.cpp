@@ -90,7 +90,7 @@ bool counts_up(const std::vector<int64_t>& axes) {
 }
 
 // The whole of its operand, in order.
-bool is_identity(const Node& node, const TensorType& from, const TensorType& to) {
+bool is_identity(const Draft& node, const TensorType& from) {
   switch (node.op) {
     case Op::stop_gradient:
     case Op::copy:
@@ -98,86 +98,38 @@ bool is_identity(const Node& node, const TensorType& from, const TensorType& to)
     case Op::cast:
     case Op::reshape:
     case Op::broadcast:
-      return from == to;
+      return from == node.type;
     case Op::transpose:
       return counts_up(node.attributes.get<std::vector<int64_t>>("axes"));
     case Op::slice: {
       for (auto stride : node.attributes.get<std::vector<int64_t>>("strides")) {
         if (stride < 0) return false;
       }
-      return from == to;
+      return from == node.type;
     }
     default:
       return false;
   }
 }
 
-class Simplifier {
- public:
-  explicit Simplifier(const Graph& source) : source_(source), to_(source) {}
-
-  Rewrite run() && {
-    for (const auto& node : source_.nodes) {
-      if (!simplify(node)) to_.keep(node);
-    }
-    return std::move(to_).finish();
-  }
-
- private:
-  bool simplify(const Node& node) {
-    if (node.results.size() != 1 || node.operands.empty()) return false;
-    const ValueId result = node.results[0], operand = to_.of(node.operands[0]);
-    if (is_identity(node, to_.type(operand), source_.type(result)) || is_neutral_here(node)) {
-      to_.replace(result, operand);
-      return true;
-    }
-    const Node* inner = to_.producer(operand);
-    return inner && inner->op == node.op && merge(node, Node(*inner));
-  }
-
-  bool is_neutral_here(const Node& node) const {
-    if (node.operands.size() != 2) return false;
-    const TensorType& type = to_.type(to_.of(node.operands[0]));
-    const auto c = constant_value(to_.producer(to_.of(node.operands[1])));
-    return c && type == source_.type(node.results[0]) && is_neutral(node.op, type.dtype, *c);
-  }
-
-  // `node` on the result of `inner`, which is the same op, as one on the operand of `inner`.
-  bool merge(const Node& node, const Node& inner) {
-    const ValueId result = node.results[0];
-    const Dtype from = inner.operands.empty() ? Dtype::f32 : to_.type(inner.operands[0]).dtype;
-    switch (node.op) {
-      case Op::cast:
-        if (!skips_middle(from, to_.type(inner.results[0]).dtype, source_.type(result).dtype)) return false;
-        break;
-      case Op::reshape:
-      case Op::broadcast:
-        break;
-      case Op::transpose: {
-        const auto& first = inner.attributes.get<std::vector<int64_t>>("axes");
-        std::vector<int64_t> both;
-        for (auto axis : node.attributes.get<std::vector<int64_t>>("axes"))
-          both.push_back(first[axis]);
-        Attributes attributes;
-        attributes.set("axes", std::move(both));
-        to_.add_as(result, Op::transpose, {inner.operands[0]}, std::move(attributes));
-        return true;
-      }
-      default:
-        return false;
-    }
-    to_.add_as(result, node.op, {inner.operands[0]}, node.attributes);
-    return true;
-  }
-
-  const Graph& source_;
-  Rewriter to_;
-};
+bool is_neutral_here(const Rewriter& to, const Draft& node) {
+  if (node.operands.size() != 2) return false;
+  const TensorType& type = to.type(node.operands[0]);
+  const auto c = constant_value(to.producer(node.operands[1]));
+  return c && type == node.type && is_neutral(node.op, type.dtype, *c);
+}
 
 }  // namespace
 
-Rewrite remove_identities(const Graph& source) {
-  return Simplifier(source).run();
+std::optional<ValueId> remove_identities(Rewriter& to, const Draft& node) {
+  if (node.operands.empty()) return std::nullopt;
+  const ValueId operand = node.operands[0];
+  if (is_identity(node, to.type(operand)) || is_neutral_here(to, node)) return operand;
+  const Node* inner = node.op == Op::cast ? to.producer(operand, Op::cast) : nullptr;
+  if (!inner) return std::nullopt;
+  const ValueId from = inner->operands[0];
+  if (!skips_middle(to.type(from).dtype, to.type(operand).dtype, node.type.dtype)) return std::nullopt;
+  return to.add_cast(from, node.type.dtype);
 }
 
 }  // namespace autoperfect

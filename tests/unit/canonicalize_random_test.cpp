@@ -1,218 +1,20 @@
-// canonicalize() changes no bit of any output, whatever the graph: random small graphs over many ops and
-// dtypes.
+// What canonicalize() promises, over random small graphs: it changes no bit of any value, is idempotent, and
+// the same program has the same text however it was spelled.
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <random>
+#include <numeric>
 
 #include "canonicalize/canonicalize.h"
+#include "canonicalize/passes.h"
 #include "ir/graph_text.h"
 #include "ir/shape.h"
-#include "reference/reference.h"
+#include "random_graph.h"
 
 namespace autoperfect {
 namespace {
 
-class RandomGraph {
- public:
-  explicit RandomGraph(unsigned seed) : random_(seed) {}
-
-  Graph build() {
-    for (int i = 0; i < 3; ++i)
-      graph_.add_input("x", {pick(dtypes), pick(shapes)});
-    const int wanted = 4 + draw(12);
-    for (int tries = 0; tries < 400 && static_cast<int>(graph_.nodes.size()) < wanted; ++tries)
-      add();
-    for (int i = 0; i < 2; ++i)
-      graph_.outputs.push_back(draw(static_cast<int>(graph_.values.size())));
-    graph_.outputs.push_back(static_cast<ValueId>(graph_.values.size()) - 1);
-    return graph_;
-  }
-
-  Tensor tensor(const TensorType& type) {
-    Tensor tensor = Tensor::zeros(type);
-    std::normal_distribution<double> normal(0, 2);
-    const double special[] = {0.0, -0.0, 1, INFINITY, -INFINITY, NAN, 1e-40};
-    for (int64_t i = 0; i < type.elements(); ++i) {
-      if (is_floating(type.dtype)) {
-        tensor.set(i, draw(8) == 0 ? special[draw(7)] : normal(random_));
-      } else {
-        tensor.set_integer(i, draw(11) - 5);
-      }
-    }
-    return tensor;
-  }
-
- private:
-  static inline const std::vector<Shape> shapes = {{2, 3, 4}, {3, 4}, {4}, {}, {2, 1, 4}, {3, 1}, {1}};
-  static inline const std::vector<Dtype> dtypes = {
-      Dtype::f32,
-      Dtype::f32,
-      Dtype::f16,
-      Dtype::bf16,
-      Dtype::i32,
-      Dtype::u8,
-      Dtype::bool_,
-      Dtype::i64,
-      Dtype::f64};
-
-  int draw(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
-  template <class T>
-  const T& pick(const std::vector<T>& from) {
-    return from[static_cast<size_t>(draw(static_cast<int>(from.size())))];
-  }
-  ValueId value() { return draw(static_cast<int>(graph_.values.size())); }
-
-  void add_if_typed(Op op, std::vector<ValueId> operands, Attributes attributes = {}) {
-    std::vector<TensorType> types;
-    for (auto v : operands)
-      types.push_back(graph_.type(v));
-    auto result = infer_types(op, types, attributes);
-    if (result && (*result)[0].elements() <= 64) graph_.add(op, operands, attributes);
-  }
-
-  void add() {
-    switch (draw(11)) {
-      case 10:
-        return add_range();
-      case 0:
-        return add_constant();
-      case 1:
-        return add_view();
-      case 2:
-        return add_cast();
-      case 3:
-        return add_reduction();
-      case 4:
-        return add_composite();
-      case 5:
-        return add_if_typed(Op::copy, {value()});
-      default:
-        return add_elementwise();
-    }
-  }
-
-  void add_constant() {
-    const double values[] = {0.0, -0.0, 1, 0.1, 2, -3, INFINITY, NAN};
-    const Dtype dtype = pick(dtypes);
-    const double constant = is_floating(dtype) ? values[draw(8)] : draw(3);
-    const ValueId scalar = graph_.add_constant(constant, dtype);
-    if (draw(3) == 0) {
-      Attributes attributes;
-      attributes.set("shape", pick(shapes));
-      add_if_typed(draw(2) ? Op::full : Op::broadcast, {scalar}, attributes);
-    } else if (draw(3) == 0) {
-      Attributes list;
-      list.set("dtype", Dtype::f32);
-      list.set("shape", Shape{2, 2});
-      list.set("value", std::vector<double>{0.1, 2, draw(2) ? 0.1 : 3.0, 0.1});
-      add_if_typed(Op::constant, {}, list);
-    }
-  }
-
-  void add_range() {
-    Attributes attributes;
-    attributes.set("start", draw(2) ? 0.0 : 2.0);
-    attributes.set("step", draw(2) ? 1.0 : -0.5);
-    attributes.set("size", int64_t{4});
-    attributes.set("dtype", pick(dtypes));
-    add_if_typed(Op::arange, {}, attributes);
-  }
-
-  void add_view() {
-    const ValueId v = value();
-    const Shape shape = graph_.type(v).shape;
-    const int rank = static_cast<int>(shape.size());
-    Attributes attributes;
-    switch (draw(4)) {
-      case 0:
-        attributes.set("shape", pick(shapes));
-        return add_if_typed(Op::broadcast, {v}, attributes);
-      case 1: {
-        Shape to = shape;
-        to.insert(draw(2) ? to.begin() : to.end(), 1);
-        if (draw(3) == 0) to = {graph_.type(v).elements()};
-        attributes.set("shape", to);
-        return add_if_typed(Op::reshape, {v}, attributes);
-      }
-      case 2: {
-        std::vector<int64_t> axes;
-        for (int d = 0; d < rank; ++d)
-          axes.insert(axes.begin() + draw(d + 1), d);
-        attributes.set("axes", axes);
-        return add_if_typed(Op::transpose, {v}, attributes);
-      }
-      default: {
-        std::vector<int64_t> start, stop, strides;
-        for (int d = 0; d < rank; ++d) {
-          start.push_back(draw(5) - 2);
-          stop.push_back(draw(2) ? 100 : draw(8) - 5);
-          strides.push_back(draw(3) ? 1 : draw(2) ? 2 : -1);
-        }
-        attributes.set("start", start);
-        attributes.set("stop", stop);
-        attributes.set("strides", strides);
-        return add_if_typed(Op::slice, {v}, attributes);
-      }
-    }
-  }
-
-  void add_cast() {
-    Attributes attributes;
-    attributes.set("dtype", pick(dtypes));
-    add_if_typed(Op::cast, {value()}, attributes);
-  }
-
-  void add_reduction() {
-    const std::vector<Op> ops = {Op::sum, Op::prod, Op::max, Op::min, Op::any, Op::all, Op::argmax};
-    const Op op = pick(ops);
-    const ValueId v = value();
-    const int rank = graph_.type(v).rank();
-    Attributes attributes;
-    if (rank == 0) return;
-    if (op == Op::argmax) {
-      attributes.set("axis", static_cast<int64_t>(draw(rank)));
-    } else {
-      attributes.set("axes", std::vector<int64_t>{draw(rank)});
-    }
-    if (draw(2)) attributes.set("keepdims", draw(2) == 1);
-    add_if_typed(op, {v}, attributes);
-  }
-
-  void add_composite() {
-    const std::vector<Op> ops = {Op::softmax, Op::log_softmax, Op::logsumexp, Op::mean, Op::var, Op::std};
-    const Op op = pick(ops);
-    const ValueId v = value();
-    if (graph_.type(v).rank() == 0) return;
-    Attributes attributes;
-    if (op == Op::softmax && draw(2)) attributes.set("precise", draw(2) == 1);
-    if (op == Op::mean || op == Op::var || op == Op::std) {
-      attributes.set("axes", std::vector<int64_t>{draw(graph_.type(v).rank())});
-      attributes.set("keepdims", draw(2) == 1);
-      if (op != Op::mean) attributes.set("ddof", static_cast<int64_t>(draw(6)));
-    }
-    add_if_typed(op, {v}, attributes);
-  }
-
-  void add_elementwise() {
-    static const std::vector<Op> ops = [] {
-      std::vector<Op> all;
-      for (int i = 0; i <= static_cast<int>(Op::opaque); ++i) {
-        const auto op = static_cast<Op>(i);
-        if (class_of(op) == OpClass::elementwise && op != Op::cast) all.push_back(op);
-      }
-      return all;
-    }();
-    const Op op = draw(3) ? pick(ops) : draw(2) ? Op::mul : Op::add;
-    std::vector<ValueId> operands;
-    for (int i = 0; i < arity(op); ++i)
-      operands.push_back(value());
-    add_if_typed(op, operands);
-  }
-
-  std::mt19937 random_;
-  Graph graph_;
-};
+constexpr unsigned graphs = 2000;
 
 bool same_bits(const Tensor& a, const Tensor& b) {
   if (!(a.type == b.type)) return false;
@@ -228,12 +30,16 @@ bool same_bits(const Tensor& a, const Tensor& b) {
 }
 
 // Mapped values still have their types: make them all outputs and compare them as well.
-void expect_same(const Graph& source, const Canonical& canonical, const std::vector<Tensor>& inputs) {
-  Graph before = source, after = canonical.graph;
+void expect_same(
+    const Graph& source,
+    const Graph& rewritten,
+    const std::vector<ValueId>& value_of,
+    const std::vector<Tensor>& inputs) {
+  Graph before = source, after = rewritten;
   for (size_t v = 0; v < source.values.size(); ++v) {
-    if (canonical.value_of_source[v] < 0) continue;
+    if (value_of[v] < 0) continue;
     before.outputs.push_back(static_cast<ValueId>(v));
-    after.outputs.push_back(canonical.value_of_source[v]);
+    after.outputs.push_back(value_of[v]);
   }
   auto expected = run_reference(before, inputs, Precision::exact);
   auto actual = run_reference(after, inputs, Precision::exact);
@@ -245,8 +51,15 @@ void expect_same(const Graph& source, const Canonical& canonical, const std::vec
   }
 }
 
+std::vector<Tensor> inputs_of(const Graph& graph, RandomGraph& random) {
+  std::vector<Tensor> inputs;
+  for (const auto& input : graph.inputs)
+    inputs.push_back(random.tensor(graph.type(input.value)));
+  return inputs;
+}
+
 TEST(CanonicalizeRandom, ChangesNoBitAndIsIdempotent) {
-  for (unsigned seed = 0; seed < 400; ++seed) {
+  for (unsigned seed = 0; seed < graphs; ++seed) {
     RandomGraph random(seed);
     const Graph source = random.build();
     ASSERT_TRUE(verify(source).empty());
@@ -257,11 +70,144 @@ TEST(CanonicalizeRandom, ChangesNoBitAndIsIdempotent) {
     EXPECT_EQ(print(canonicalize(canonical.graph).graph), text);
     for (auto output : source.outputs)
       EXPECT_GE(canonical.value_of_source[output], 0);
-    std::vector<Tensor> inputs;
-    for (const auto& input : source.inputs)
-      inputs.push_back(random.tensor(source.type(input.value)));
-    expect_same(source, canonical, inputs);
+    expect_same(source, canonical.graph, canonical.value_of_source, inputs_of(source, random));
     if (HasFailure()) return;
+  }
+}
+
+TEST(CanonicalizeRandom, EachRuleAloneChangesNoBitAndSaysWhetherItChangedTheText) {
+  std::vector<std::pair<std::string, Rules>> passes;
+  for (const auto& [name, rule] : all_rules())
+    passes.push_back({std::string(name), {{rule}, {}, false}});
+  passes.push_back({"merging", {{}, {}, true}});
+  for (unsigned seed = 0; seed < graphs / 4; ++seed) {
+    RandomGraph random(seed);
+    const Graph source = random.build();
+    const std::string text = print(source);
+    const auto inputs = inputs_of(source, random);
+    for (const auto& [name, rules] : passes) {
+      const Rewrite once = rewrite(source, rules);
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", " + name + "\n" + text + print(once.graph));
+      EXPECT_EQ(once.changed, print(once.graph) != text);
+      EXPECT_EQ(format(verify(once.graph)), "");
+      expect_same(source, once.graph, once.value_of, inputs);
+      if (HasFailure()) return;
+    }
+    const Rewrite ordered = order_nodes(source);
+    EXPECT_EQ(ordered.changed, print(ordered.graph) != text);
+    expect_same(source, ordered.graph, ordered.value_of, inputs);
+  }
+}
+
+// A copy of a graph, node by node, each possibly spelled in another way.
+class Respelling {
+ public:
+  Respelling(const Graph& source, unsigned seed) : source_(source), random_(seed) {}
+
+  // Nodes in another topological order, other names, operands of commutative ops either way round.
+  Graph shuffled() {
+    start("in");
+    std::vector<NodeId> ready;
+    std::vector<size_t> missing(source_.nodes.size());
+    const Uses uses = find_uses(source_);
+    for (size_t n = 0; n < source_.nodes.size(); ++n) {
+      std::vector<ValueId> operands = source_.nodes[n].operands;
+      std::sort(operands.begin(), operands.end());
+      operands.erase(std::unique(operands.begin(), operands.end()), operands.end());
+      for (auto operand : operands)
+        missing[n] += source_.producer(operand) != nullptr;
+      if (missing[n] == 0) ready.push_back(static_cast<NodeId>(n));
+    }
+    while (!ready.empty()) {
+      std::swap(ready[random_() % ready.size()], ready.back());
+      const NodeId id = ready.back();
+      ready.pop_back();
+      Node node = source_.nodes[id];
+      if (is_commutative(node.op) && random_() % 2) std::swap(node.operands[0], node.operands[1]);
+      copy(node, mapped(node.operands));
+      for (auto result : node.results) {
+        for (auto reader : uses.readers[result]) {
+          if (--missing[reader] == 0) ready.push_back(reader);
+        }
+      }
+    }
+    return finished();
+  }
+
+  // Operands of elementwise ops broadcast before the op does it, leading ones added or not.
+  Graph broadcast() {
+    start("x");
+    for (const auto& node : source_.nodes) {
+      auto operands = mapped(node.operands);
+      if (class_of(node.op) == OpClass::elementwise) {
+        for (auto& operand : operands)
+          operand = widened(operand, source_.type(node.results[0]).shape);
+      }
+      copy(node, std::move(operands));
+    }
+    return finished();
+  }
+
+ private:
+  void start(const std::string& name) {
+    value_of_.assign(source_.values.size(), -1);
+    for (const auto& input : source_.inputs)
+      value_of_[input.value] = graph_.add_input(name, source_.type(input.value), input.captured_hash);
+  }
+
+  std::vector<ValueId> mapped(const std::vector<ValueId>& source) const {
+    std::vector<ValueId> values;
+    for (auto v : source)
+      values.push_back(value_of_[v]);
+    return values;
+  }
+
+  void copy(const Node& node, std::vector<ValueId> operands) {
+    value_of_[node.results[0]] = graph_.add(node.op, std::move(operands), node.attributes, "v");
+  }
+
+  ValueId widened(ValueId v, const Shape& shape) {
+    Attributes attributes;
+    const Shape own = graph_.type(v).shape;
+    if (random_() % 3 == 0 && own.size() < shape.size()) {
+      Shape padded(shape.size() - own.size(), 1);
+      padded.insert(padded.end(), own.begin(), own.end());
+      attributes.set("shape", padded);
+      v = graph_.add(Op::reshape, {v}, attributes);
+    }
+    if (random_() % 2) return v;
+    attributes.set("shape", shape);
+    return graph_.add(Op::broadcast, {v}, attributes);
+  }
+
+  Graph finished() {
+    graph_.outputs = mapped(source_.outputs);
+    return graph_;
+  }
+
+  const Graph& source_;
+  std::mt19937 random_;
+  Graph graph_;
+  std::vector<ValueId> value_of_;
+};
+
+std::string text_of(const Graph& graph) {
+  return print(canonicalize(graph).graph, Names::canonical);
+}
+
+TEST(CanonicalizeRandom, TheOrderOfCaptureAndNamesDoNotShow) {
+  for (unsigned seed = 0; seed < graphs; ++seed) {
+    const Graph source = RandomGraph(seed).build();
+    const Graph other = Respelling(source, seed).shuffled();
+    ASSERT_EQ(text_of(other), text_of(source)) << "seed " << seed << "\n" << print(source) << print(other);
+  }
+}
+
+TEST(CanonicalizeRandom, BroadcastsDoNotShow) {
+  for (unsigned seed = 0; seed < graphs; ++seed) {
+    const Graph source = RandomGraph(seed).build();
+    const Graph other = Respelling(source, seed).broadcast();
+    ASSERT_EQ(text_of(other), text_of(source)) << "seed " << seed << "\n" << print(source) << print(other);
   }
 }
 

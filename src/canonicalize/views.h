@@ -1,0 +1,29 @@
+// What the view rules share: slices as ranges, and reshapes that only add or drop axes of size 1.
+#pragma once
+
+#include "canonicalize/rewriter.h"
+
+namespace autoperfect {
+
+// The elements first, first + stride, ... of one axis.
+struct Range {
+  int64_t first = 0, stride = 1, count = 0;
+  bool operator==(const Range&) const = default;
+};
+
+std::vector<Range> slice_ranges(const Attributes& attributes, const Shape& from, const Shape& to);
+
+// The one spelling: the first element, one past the last in the direction of the stride, and stride 1 where
+// at most one element is taken. A backward slice that ends with element 0 stops at -(n + 1): -1 would mean
+// the end.
+Attributes slice_attributes(const std::vector<Range>& ranges, const Shape& from);
+
+Range whole(int64_t size);
+
+// Shapes that differ only by axes of size 1.
+bool same_but_ones(const Shape& a, const Shape& b);
+
+// The axes that are not of size 1, in order.
+std::vector<size_t> wide_axes(const Shape& shape);
+
+}  // namespace autoperfect
