@@ -15,6 +15,20 @@ Attributes over(const std::vector<int64_t>& axes, bool keepdims) {
   return attributes;
 }
 
+bool is_lowered(Op op) {
+  switch (op) {
+    case Op::softmax:
+    case Op::logsumexp:
+    case Op::log_softmax:
+    case Op::mean:
+    case Op::var:
+    case Op::std:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Writes one composite node.
 class Lowering {
  public:
@@ -122,7 +136,7 @@ class Lowering {
 
 // Complex ones stay, and those of an empty axis, which has no maximum.
 std::optional<ValueId> lower_composites(Rewriter& to, const Draft& node) {
-  if (class_of(node.op) != OpClass::composite) return std::nullopt;
+  if (!is_lowered(node.op)) return std::nullopt;
   const TensorType& operand = to.type(node.operands[0]);
   if (operand.dtype == Dtype::c64 || operand.elements() == 0) return std::nullopt;
   return Lowering(to, node).run();

@@ -12,7 +12,7 @@ namespace {
 // What may be one node where there were two: never what is there for its effect, or is another value each
 // time.
 bool is_mergeable(Op op) {
-  return class_of(op) != OpClass::barrier;
+  return !needs_its_primitive(op) && op != Op::random_bits && op != Op::depends;
 }
 
 TensorType inferred(
