@@ -14,3 +14,5 @@
 #include "compile/cpu/prelude/09_integer.h"
 #include "compile/cpu/prelude/10_reduce.h"
 #include "compile/cpu/prelude/11_kernel.h"
+#include "compile/cpu/prelude/12_index.h"
+#include "compile/cpu/prelude/13_matmul.h"

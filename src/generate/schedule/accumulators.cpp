@@ -60,7 +60,9 @@ void Body::accumulate(Scope& scope, int v) const {
   std::string x =
       convert(operand_dtype(kernel_, value, 0), text.accumulate, element_operand(scope, value, 0));
   std::string a = id("a", v);
-  std::string next = fill(text.step, a, x);
+  std::string next = value.op == Op::matmul
+                         ? "ap::fma(" + x + ", " + element_operand(scope, value, 1) + ", " + a + ")"
+                         : fill(text.step, a, x);
   // Lanes past the end are no part of a row; of columns each lane is its own row.
   bool partial = scope.tail && !nest_.columns();
   scope.statement(a + " = " + (partial ? "ap::select(ap::first(n), " + next + ", " + a + ")" : next) + ";");

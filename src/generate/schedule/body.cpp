@@ -5,17 +5,6 @@
 namespace autoperfect::schedule {
 namespace {
 
-// " + stride * g" for every group of `groups` the access moves along.
-std::string moved(const Access& access, const std::vector<int>& groups) {
-  std::string text;
-  for (int g : groups) {
-    if (access.strides[g].is(0)) continue;
-    text += " + g" + std::to_string(g);
-    if (!access.strides[g].is(1)) text += " * " + access.strides[g].text();
-  }
-  return text;
-}
-
 constexpr int64_t row_padding = 64;  // elements; whole vectors are stored past the end of a row
 
 }  // namespace
@@ -38,10 +27,6 @@ bool Body::supported() const {
     } else if (!expression(value, dtypes, std::vector<std::string>(dtypes.size(), "x"))) {
       return false;
     }
-    if (value.output < 0 || nest_.vector_group < 0) continue;
-    auto& store = nest_.accesses[nest_.access_of(value.output, value.store)];
-    auto& stride = store.strides[nest_.vector_group];
-    if (!stride.is(1) && !stride.is(0)) return false;
   }
   return true;
 }
@@ -75,47 +60,12 @@ std::string Body::scratch_index() const {
   return index + " + j";
 }
 
-std::string Body::unit_pointers(int depth) const {
-  std::string text;
-  for (size_t a = 0; a < nest_.accesses.size(); ++a) {
-    auto& access = nest_.accesses[a];
-    std::string offset = access.offset.is(0) ? "" : " + " + access.offset.text();
-    text += indent(depth) + "auto* const p" + std::to_string(a) + " = b" + std::to_string(access.buffer) +
-            offset + moved(access, nest_.unit_groups) + ";\n";
-  }
-  return text;
-}
-
-std::string Body::inner_pointers(int depth) const {
-  std::string text;
-  for (size_t a = 0; a < nest_.accesses.size(); ++a)
-    text += indent(depth) + "auto* const q" + std::to_string(a) + " = p" + std::to_string(a) +
-            moved(nest_.accesses[a], nest_.inner_groups) + ";\n";
-  return text;
-}
-
 std::string Body::position(AxisId axis, Dtype dtype, bool element) const {
   int group = nest_.group_of(axis);
   std::string index = element && group == nest_.vector_group
                           ? "(ap::iota() + (int)j)"
                           : "ap::splat<ap::vi32>((int)g" + std::to_string(group) + ")";
   return convert(Dtype::i32, dtype, index);
-}
-
-// W elements from `pointer` on along the lanes.
-std::string Body::load_along(const std::string& pointer, const Extent& stride, bool tail) const {
-  if (stride.is(0)) return "ap::uniform(" + pointer + ")";
-  if (stride.is(1)) return "ap::load(" + pointer + " + j" + (tail ? ", n)" : ")");
-  std::string positions = tail ? "ap::positions(j, n)" : "ap::positions(j, ap::W)";
-  return "ap::gather(" + pointer + ", " + positions + " * " + stride.text() + ")";
-}
-
-std::string Body::load_unit(int access, bool tail) const {
-  auto& a = nest_.accesses[access];
-  std::string offset = a.offset.is(0) ? "" : " + " + a.offset.text();
-  std::string pointer = "b" + std::to_string(a.buffer) + offset + moved(a, nest_.unit_groups);
-  if (!nest_.columns()) return "ap::uniform(" + pointer + ")";
-  return load_along(pointer, a.strides[nest_.vector_group], tail);
 }
 
 std::string Body::unit_operand(const KernelValue& value, int i, bool tail) const {
@@ -125,7 +75,7 @@ std::string Body::unit_operand(const KernelValue& value, int i, bool tail) const
     case KernelOperand::Kind::value:
       return id("u", operand.id);
     case KernelOperand::Kind::load:
-      return load_unit(nest_.access_of(operand.id, operand.index), tail);
+      return load_unit(nest_.access_of(operand), tail);
     case KernelOperand::Kind::literal:
       return literal(dtype, operand.literal);
     case KernelOperand::Kind::iota:
@@ -148,23 +98,14 @@ std::string Body::unit_values(int after, int depth, bool tail, bool scalars_only
               *expression(value, operand_dtypes(value), operands) + ";\n";
     }
     if (value.output < 0) continue;
-    auto& access = nest_.accesses[nest_.access_of(value.output, value.store)];
+    auto& access = nest_.accesses[nest_.store_of(value)];
     std::string offset = access.offset.is(0) ? "" : " + " + access.offset.text();
-    bool vector = nest_.columns() && access.strides[nest_.vector_group].is(1);
-    text += indent(depth) + "ap::store(b" + std::to_string(access.buffer) + offset +
-            moved(access, nest_.unit_groups) + (vector ? " + j" : "") + ", " + name +
-            (!vector ? ", 1"
-             : tail  ? ", n"
-                     : "") +
-            ");\n";
+    std::string at = "b" + std::to_string(access.buffer) + offset + moved(access, nest_.unit_groups);
+    text += indent(depth) +
+            (nest_.columns() ? store_along(access, at, name, tail, false) : "ap::store(" + at + ", " + name + ", 1);") +
+            "\n";
   }
   return text;
-}
-
-std::string Body::load_element(Scope& scope, int access) const {
-  if (auto it = scope.loads.find(access); it != scope.loads.end()) return it->second;
-  auto& stride = nest_.accesses[access].strides[nest_.vector_group];
-  return scope.loads[access] = scope.define(id("x", access), load_along(id("q", access), stride, scope.tail));
 }
 
 std::string Body::element_operand(Scope& scope, const KernelValue& value, int i) const {
@@ -174,7 +115,7 @@ std::string Body::element_operand(Scope& scope, const KernelValue& value, int i)
     case KernelOperand::Kind::value:
       return passes_.varies[operand.id] ? element_value(scope, operand.id) : id("u", operand.id);
     case KernelOperand::Kind::load:
-      return load_element(scope, nest_.access_of(operand.id, operand.index));
+      return load_element(scope, nest_.access_of(operand));
     case KernelOperand::Kind::literal:
       return literal(dtype, operand.literal);
     case KernelOperand::Kind::iota:
@@ -211,13 +152,17 @@ std::string Body::elements(int sweep, bool tail, int depth) const {
     arg(v) ? accumulate_position(scope, v) : accumulate(scope, v);
   for (int v : passes_.outputs[sweep]) {
     std::string name = element_value(scope, v);
-    std::string target = id("q", nest_.access_of(kernel_.values[v].output, kernel_.values[v].store)) + " + j";
-    bool stream = choice_.stream && !tail;
-    scope.statement(
-        std::string(stream ? "ap::stream(" : "ap::store(") + target + ", " + name + (tail ? ", n);" : ");"));
+    int access = nest_.store_of(kernel_.values[v]);
+    scope.statement(store_along(nest_.accesses[access], id("q", access), name, tail, choice_.stream && !tail));
   }
   if (choice_.prefetch && !tail && (nest_.columns() || sweep + 1 == passes_.count))
     scope.text += prefetches(depth);
+  return scope.text;
+}
+
+std::string Body::element(int value, bool tail, int depth) const {
+  Scope scope{0, tail, depth};
+  element_value(scope, value);
   return scope.text;
 }
 
@@ -230,8 +175,9 @@ std::string Body::prefetches(int depth) const {
   for (size_t a = 0; a < nest_.accesses.size(); ++a) {
     auto& access = nest_.accesses[a];
     Extent step = access.strides[groups.back()].times(nest_.columns() ? rows_ahead : 1);
-    bool input = kernel_.buffers[access.buffer].role == BufferRole::in;
-    if (input && access.strides[nest_.vector_group].is(1) && !step.is(0))
+    bool plain = kernel_.buffers[access.buffer].role == BufferRole::in && access.gathers.empty() &&
+                 access.guards.empty();
+    if (plain && access.strides[nest_.vector_group].is(1) && !step.is(0))
       text +=
           indent(depth) + "ap::prefetch(" + id("q", static_cast<int>(a)) + " + j + " + step.text() + ");\n";
   }

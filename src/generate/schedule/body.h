@@ -26,10 +26,16 @@ class Body {
   std::string scratch_pointers(int depth) const;
   std::string unit_pointers(int depth) const;   // p<k>: where access k starts for this unit
   std::string inner_pointers(int depth) const;  // q<k>: p<k> moved by the inner groups
+  // lo<k>, hi<k>: where along the lanes access k is inside; of those that depend on the inner groups inside
+  // their loops. constant: those that depend on nothing.
+  std::string unit_ranges(int depth, bool constant = false) const;
+  std::string inner_ranges(int depth) const;
   // Values of the unit that are ready after that many sweeps. Of columns they are vectors at j (tail: n lanes
   // of them). scalars_only: those without any axis.
   std::string unit_values(int after, int depth, bool tail = false, bool scalars_only = false) const;
   std::string elements(int sweep, bool tail, int depth) const;  // one vector at j; tail: n elements of it
+  // The same of a single value, which gets its name v<k> and is not stored.
+  std::string element(int value, bool tail, int depth) const;
 
   std::string declare_accumulators(int sweep, int depth) const;
   std::string accumulator_parameters(int sweep) const;
@@ -45,7 +51,15 @@ class Body {
   std::string element_value(Scope& scope, int v) const;
   std::string load_element(Scope& scope, int access) const;
   std::string load_unit(int access, bool tail) const;
-  std::string load_along(const std::string& pointer, const Extent& stride, bool tail) const;
+  std::string load_along(
+      int access, std::string at, const std::vector<std::string>& rows, bool lanes, bool tail) const;
+  std::string load_within(
+      int access, const std::string& at, const std::string& index, const Extent& stride, bool tail) const;
+  bool bounded_by(int access, const std::vector<int>& groups) const;
+  std::string range(int access, int depth) const;
+  std::string store_along(
+      const Access& access, const std::string& pointer, const std::string& name, bool tail, bool stream) const;
+  std::string moved(const Access& access, const std::vector<int>& groups) const;
   std::string prefetches(int depth) const;
   std::string position(AxisId axis, Dtype dtype, bool element) const;
   void accumulate(Scope& scope, int v) const;

@@ -224,6 +224,9 @@ std::optional<ReductionText> reduction(Op op, Dtype operand, Dtype result) {
       is_unsigned_integer(operand) ? 0 : -std::ldexp(1.0, 8 * static_cast<int>(size_of(operand)) - 1);
   std::string low = real ? literal(operand, -INFINITY) : literal(operand, lowest);
   switch (op) {
+    case Op::matmul:
+      if (!real || !is_vf(result)) return std::nullopt;
+      [[fallthrough]];
     case Op::sum:
       return ReductionText{result, literal(result, 0), "({a} + {b})", "ap::hsum"};
     case Op::prod:

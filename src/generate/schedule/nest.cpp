@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "generate/schedule/access.h"
+
 namespace autoperfect::schedule {
 namespace {
 
@@ -10,54 +12,33 @@ bool contains(const std::vector<AxisId>& axes, AxisId axis) {
   return std::find(axes.begin(), axes.end(), axis) != axes.end();
 }
 
-// Row-major strides of a buffer; none when two dimensions are dynamic (their product is no Extent).
-std::optional<std::vector<Extent>> buffer_strides(const Buffer& buffer) {
-  std::vector<Extent> strides(buffer.type.shape.size());
-  Extent step{1, 0};
-  for (size_t d = strides.size(); d-- > 0;) {
-    strides[d] = step;
-    if (buffer.dynamic_dims[d] >= 0) {
-      if (step.dynamic) return std::nullopt;
-      step = {0, step.fixed};
-    } else {
-      step = step.times(buffer.type.shape[d]);
-    }
-  }
-  return strides;
-}
-
 class Finder {
  public:
   explicit Finder(const Kernel& kernel) : kernel_(kernel) {}
 
-  std::optional<Nest> run() {
+  std::optional<Nest> run(std::vector<Group> groups, bool with_loops) {
     for (auto& value : kernel_.values) {
       for (AxisId axis : value.reduced)
         reduced_.insert(axis);
+      if (value.scanned >= 0) pinned_.insert(value.scanned);
       for (auto& operand : value.operands)
         if (operand.kind == KernelOperand::Kind::iota) pinned_.insert(operand.id);
     }
     if (!find_accesses()) return std::nullopt;
-    for (bool reduced : {false, true})
-      collapse(reduced);
-    for (auto& access : nest_.accesses)
-      access.strides = group_strides(access);
-    if (!choose_loops()) return std::nullopt;
+    nest_.groups = std::move(groups);
+    if (nest_.groups.empty())
+      for (bool reduced : {false, true})
+        collapse(reduced);
+    for (size_t a = 0; a < nest_.accesses.size(); ++a)
+      by_groups(nest_.accesses[a], maps_[a]);
+    if (with_loops && !choose_loops()) return std::nullopt;
     return std::move(nest_);
   }
 
  private:
   bool find_accesses();
-  bool add_access(BufferId buffer, const std::vector<Affine>& index);
-  Extent stride(const Access& access, AxisId axis) const {
-    return axis_strides_[&access - nest_.accesses.data()][axis];
-  }
-  std::vector<Extent> group_strides(const Access& access) const {
-    std::vector<Extent> strides;
-    for (auto& group : nest_.groups)
-      strides.push_back(stride(access, group.axes.back()));
-    return strides;
-  }
+  bool add_access(const KernelOperand& at);
+  void by_groups(Access& access, const AccessMap& map) const;
   bool mergeable(AxisId outer, AxisId inner) const;
   void collapse(bool reduced);
   bool choose_loops();
@@ -67,32 +48,40 @@ class Finder {
   const Kernel& kernel_;
   std::set<AxisId> reduced_, pinned_;
   Nest nest_;
-  std::vector<std::vector<Extent>> axis_strides_;  // per access, per axis
+  std::vector<AccessMap> maps_;  // per access
 };
 
-bool Finder::add_access(BufferId buffer, const std::vector<Affine>& index) {
-  if (nest_.access_of(buffer, index) >= 0) return true;
-  auto strides = buffer_strides(kernel_.buffers[buffer]);
-  if (!strides) return false;
-  Access access{buffer, index, {}, {}};
-  std::vector<Extent> along(kernel_.axes.size());
-  for (size_t d = 0; d < index.size(); ++d) {
-    access.offset = access.offset.plus((*strides)[d].times(index[d].offset));
-    for (auto& [axis, c] : index[d].terms)
-      along[axis] = along[axis].plus((*strides)[d].times(c));
-  }
+bool Finder::add_access(const KernelOperand& at) {
+  if (nest_.access_of(at) >= 0) return true;
+  Access access;
+  auto map = map_access(kernel_, at, access);
+  if (!map) return false;
+  for (auto& guard : map->guards)
+    for (auto& [axis, step] : guard.terms)
+      pinned_.insert(axis);
   nest_.accesses.push_back(std::move(access));
-  axis_strides_.push_back(std::move(along));
+  maps_.push_back(std::move(*map));
   return true;
 }
 
 bool Finder::find_accesses() {
   for (auto& value : kernel_.values) {
     for (auto& operand : value.operands)
-      if (operand.kind == KernelOperand::Kind::load && !add_access(operand.id, operand.index)) return false;
-    if (value.output >= 0 && !add_access(value.output, value.store)) return false;
+      if (operand.kind == KernelOperand::Kind::load && !add_access(operand)) return false;
+    if (value.output >= 0 && !add_access(store_operand(value))) return false;
   }
   return true;
+}
+
+// A group's last axis stands for all: the others follow by its size. Axes of guards are groups of their own.
+void Finder::by_groups(Access& access, const AccessMap& map) const {
+  for (auto& group : nest_.groups)
+    access.strides.push_back(map.strides[group.axes.back()]);
+  for (size_t k = 0; k < map.guards.size(); ++k) {
+    access.guards[k].steps.assign(nest_.groups.size(), 0);
+    for (auto& [axis, step] : map.guards[k].terms)
+      access.guards[k].steps[nest_.group_of(axis)] = step;
+  }
 }
 
 bool Finder::mergeable(AxisId outer, AxisId inner) const {
@@ -100,8 +89,8 @@ bool Finder::mergeable(AxisId outer, AxisId inner) const {
   for (auto& value : kernel_.values)
     if (contains(value.axes, outer) != contains(value.axes, inner)) return false;
   int64_t size = kernel_.axes[inner].size;
-  for (auto& access : nest_.accesses)
-    if (!(stride(access, outer) == stride(access, inner).times(size))) return false;
+  for (auto& map : maps_)
+    if (!(map.strides[outer] == map.strides[inner].times(size))) return false;
   return true;
 }
 
@@ -143,7 +132,8 @@ bool Finder::one_sweep() const {
     bool positional = value.op == Op::argmax || value.op == Op::argmin;
     bool waits = false;
     for (auto& operand : value.operands)
-      waits |= operand.kind == KernelOperand::Kind::value && late[operand.id];
+      for (KernelValueId needed : values_in(operand))
+        waits |= late[needed];
     if (positional || (waits && (!value.axes.empty() || !value.reduced.empty()))) return false;
     late[v] = waits || !value.reduced.empty();
   }
@@ -201,14 +191,28 @@ int Nest::group_of(AxisId axis) const {
   return -1;
 }
 
-int Nest::access_of(BufferId buffer, const std::vector<Affine>& index) const {
+int Nest::access_of(const KernelOperand& load) const {
   for (size_t a = 0; a < accesses.size(); ++a)
-    if (accesses[a].buffer == buffer && accesses[a].index == index) return static_cast<int>(a);
+    if (accesses[a].at == load) return static_cast<int>(a);
   return -1;
 }
 
+int Nest::store_of(const KernelValue& value) const {
+  return access_of(store_operand(value));
+}
+
+bool Nest::along_lanes(const KernelValue& value) const {
+  return vector_group >= 0 && std::any_of(value.axes.begin(), value.axes.end(), [&](AxisId axis) {
+           return contains(groups[vector_group].axes, axis);
+         });
+}
+
 std::optional<Nest> find_nest(const Kernel& kernel) {
-  return Finder(kernel).run();
+  return Finder(kernel).run({}, true);
+}
+
+std::optional<Nest> find_groups(const Kernel& kernel, std::vector<Group> groups) {
+  return Finder(kernel).run(std::move(groups), false);
 }
 
 }  // namespace autoperfect::schedule

@@ -30,12 +30,29 @@ struct Group {
   bool reduced = false;
 };
 
-// Where a load or store lies: offset + sum over groups of stride * index, in elements.
+// A dimension of a load whose index is a value: it moves the load by the clamped value times stride.
+struct Gather {
+  KernelValueId value = -1;
+  Extent stride, size;
+};
+
+// A dimension of a guarded load whose index may leave the buffer: 0 <= offset + sum over groups of step *
+// index < size holds inside.
+struct Guard {
+  int64_t offset = 0;
+  std::vector<int64_t> steps;  // per group
+  Extent size;
+};
+
+// Where a load or store lies: offset + sum over groups of stride * index, in elements, moved by its gathers.
 struct Access {
   BufferId buffer = -1;
-  std::vector<Affine> index;
+  KernelOperand at;  // as written; of a store its buffer and index
   Extent offset;
   std::vector<Extent> strides;  // per group
+  std::string lanes;            // where lane j lies, when that is no stride
+  std::vector<Gather> gathers;
+  std::vector<Guard> guards;
 };
 
 // flat, rows: elements, or rows of them. full: reductions over everything, a partial result a chunk. columns:
@@ -52,7 +69,10 @@ struct Nest {
   int vector_group = -1;          // -1: everything is a scalar
 
   int group_of(AxisId axis) const;
-  int access_of(BufferId buffer, const std::vector<Affine>& index) const;
+  int access_of(const KernelOperand& load) const;
+  int store_of(const KernelValue& value) const;
+  // Another for each lane.
+  bool along_lanes(const KernelValue& value) const;
   bool columns() const { return shape == Shape::columns_flat || shape == Shape::columns_rows; }
   bool full() const { return shape == Shape::full_flat || shape == Shape::full_rows; }
   bool splits_vector_group() const {
@@ -62,5 +82,8 @@ struct Nest {
 
 // None when the kernel is outside what the CPU schedules know.
 std::optional<Nest> find_nest(const Kernel& kernel);
+
+// Groups and accesses, with no loops chosen yet; `groups`: those of a kernel this one is a part of.
+std::optional<Nest> find_groups(const Kernel& kernel, std::vector<Group> groups = {});
 
 }  // namespace autoperfect::schedule

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cost/weight.h"
+#include "generate/schedule/access.h"
 
 namespace autoperfect::schedule {
 namespace {
@@ -55,11 +56,11 @@ class PassFinder {
 void PassFinder::classify(int v) {
   auto& value = kernel_.values[v];
   bool costly = is_costly(value.op);
-  for (auto& operand : value.operands) {
-    if (operand.kind != KernelOperand::Kind::value) continue;
-    passes_.ready[v] = std::max(passes_.ready[v], passes_.ready[operand.id]);
-    costly = costly || (passes_.varies[operand.id] && costly_[operand.id]);
-  }
+  for (auto& operand : value.operands)
+    for (KernelValueId needed : values_in(operand)) {
+      passes_.ready[v] = std::max(passes_.ready[v], passes_.ready[needed]);
+      costly = costly || (passes_.varies[needed] && costly_[needed]);
+    }
   passes_.varies[v] =
       std::any_of(value.axes.begin(), value.axes.end(), [&](AxisId a) { return loops_over(a); });
   costly_[v] = costly && passes_.varies[v];
@@ -75,7 +76,8 @@ void PassFinder::choose_kept(Keep keep) {
     std::vector<bool> seen(kernel_.values.size(), false);
     for (int r : passes_.reductions[sweep])
       for (auto& operand : kernel_.values[r].operands)
-        if (operand.kind == KernelOperand::Kind::value) walk(operand.id, sweep, keep, first_sweep, seen);
+        for (KernelValueId needed : values_in(operand))
+          walk(needed, sweep, keep, first_sweep, seen);
     for (int v : passes_.outputs[sweep])
       walk(v, sweep, keep, first_sweep, seen);
   }
@@ -95,13 +97,14 @@ void PassFinder::walk(int v, int sweep, Keep keep, std::vector<int>& first_sweep
   }
   if (first_sweep[v] < 0) first_sweep[v] = sweep;
   for (auto& operand : kernel_.values[v].operands)
-    if (operand.kind == KernelOperand::Kind::value) walk(operand.id, sweep, keep, first_sweep, seen);
+    for (KernelValueId needed : values_in(operand))
+      walk(needed, sweep, keep, first_sweep, seen);
 }
 
 }  // namespace
 
 bool is_reduction(const KernelValue& value) {
-  return class_of(value.op) == OpClass::reduction;
+  return class_of(value.op) == OpClass::reduction || value.op == Op::matmul;
 }
 
 Passes find_passes(const Kernel& kernel, const Nest& nest, Keep keep) {

@@ -24,6 +24,7 @@ struct Passes {
 
 Passes find_passes(const Kernel& kernel, const Nest& nest, Keep keep);
 
+// A contraction is one too: the sum of products.
 bool is_reduction(const KernelValue& value);
 
 }  // namespace autoperfect::schedule

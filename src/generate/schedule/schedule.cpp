@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "generate/schedule/contraction.h"
 #include "generate/schedule/nest.h"
 #include "generate/schedule/writer.h"
 #include "ir/kernel_text.h"
@@ -73,29 +74,48 @@ std::string shape_text(schedule::Shape shape) {
   return "";
 }
 
+class Generator {
+ public:
+  Generator(const Kernel& kernel, const Target& target)
+      : kernel_(kernel), target_(target), signature_(signature(kernel)) {}
+
+  std::vector<Candidate> run() {
+    if (auto contraction = schedule::find_contraction(kernel_)) {
+      for (auto& blocking : schedule::blockings(*contraction, target_.lanes, target_.threads))
+        add(schedule::write_contraction(kernel_, *contraction, blocking, target_.lanes),
+            "matmul " + blocking.text());
+      if (!candidates_.empty()) return std::move(candidates_);
+    }
+    if (auto nest = schedule::find_nest(kernel_))
+      for (auto& choice : choices(kernel_, *nest))
+        add(schedule::write_source(kernel_, *nest, choice), shape_text(nest->shape) + " " + choice.text());
+    return std::move(candidates_);
+  }
+
+ private:
+  void add(std::optional<schedule::Written> written, const std::string& provenance) {
+    if (!written || written->launch.scratch_bytes > most_scratch) return;
+    for (auto& earlier : candidates_)
+      if (earlier.source == written->source) return;
+    Candidate candidate;
+    candidate.signature = signature_;
+    candidate.target = target_.name;
+    candidate.source = std::move(written->source);
+    candidate.launch = std::move(written->launch);
+    candidate.provenance = "schedule: " + provenance;
+    candidates_.push_back(std::move(candidate));
+  }
+
+  const Kernel& kernel_;
+  const Target& target_;
+  std::string signature_;
+  std::vector<Candidate> candidates_;
+};
+
 }  // namespace
 
 std::vector<Candidate> generate_schedules(const Kernel& kernel, const Target& target) {
-  std::vector<Candidate> candidates;
-  auto nest = schedule::find_nest(kernel);
-  if (!nest) return candidates;
-  std::string id = signature(kernel);
-  for (auto& choice : choices(kernel, *nest)) {
-    auto written = schedule::write_source(kernel, *nest, choice);
-    if (!written || written->launch.scratch_bytes > most_scratch) continue;
-    bool known = std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& c) {
-      return c.source == written->source;
-    });
-    if (known) continue;
-    Candidate candidate;
-    candidate.signature = id;
-    candidate.target = target.name;
-    candidate.source = std::move(written->source);
-    candidate.launch = std::move(written->launch);
-    candidate.provenance = "schedule: " + shape_text(nest->shape) + " " + choice.text();
-    candidates.push_back(std::move(candidate));
-  }
-  return candidates;
+  return Generator(kernel, target).run();
 }
 
 }  // namespace autoperfect

@@ -3,18 +3,10 @@
 #include <algorithm>
 
 #include "generate/schedule/body.h"
+#include "generate/schedule/frame.h"
 
 namespace autoperfect::schedule {
 namespace {
-
-constexpr const char* signature_text =
-    "extern \"C\" void autoperfect_kernel(const void* const* in, void* const* out, void* scratch, void* "
-    "partial,\n"
-    "    const long* dims, long begin, long end) {\n";
-constexpr const char* finish_text =
-    "extern \"C\" void autoperfect_finish(const void* const* in, void* const* out, const void* partials, "
-    "long chunks,\n"
-    "    const long* dims) {\n";
 
 class Writer {
  public:
@@ -30,7 +22,6 @@ class Writer {
  private:
   bool full() const { return nest_.full(); }
   void open(const char* head);
-  void unit_index();
   void sweep(int s, bool accumulators_outside);
   void vector_loop(int s);
   void column(bool tail);
@@ -53,34 +44,8 @@ class Writer {
 };
 
 void Writer::open(const char* head) {
-  source_ += head;
+  source_ += head + buffer_pointers(kernel_, 1);
   depth_ = 1;
-  if (std::any_of(kernel_.axes.begin(), kernel_.axes.end(), [](const Axis& a) { return a.dynamic; }))
-    line("const long d0 = dims[0];");
-  int inputs = 0, outputs = 0;
-  for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
-    auto& buffer = kernel_.buffers[b];
-    std::string type = element_type(buffer.type.dtype);
-    bool in = buffer.role == BufferRole::in;
-    std::string cast = in ? "(const " + type + "*)in[" + std::to_string(inputs++) + "]"
-                          : "(" + type + "*)out[" + std::to_string(outputs++) + "]";
-    line("auto* const b" + std::to_string(b) + " = " + cast + ";");
-  }
-}
-
-// Indices of the unit's groups from its number, innermost last.
-void Writer::unit_index() {
-  line("long rest = u;");
-  for (size_t k = nest_.unit_groups.size(); k-- > 0;) {
-    int g = nest_.unit_groups[k];
-    std::string index = "const long g" + std::to_string(g) + " = ";
-    if (k == 0) {
-      line(index + "rest;");
-    } else {
-      line(index + "rest % " + nest_.groups[g].size.text() + ";");
-      line("rest /= " + nest_.groups[g].size.text() + ";");
-    }
-  }
 }
 
 // The loop along the lanes: unrolled steps, single vectors, and the last few elements.
@@ -118,7 +83,7 @@ void Writer::sweep(int s, bool accumulators_outside) {
         "for (long " + index + " = 0; " + index + " < " + nest_.groups[g].size.text() + "; ++" + index + ")");
   }
   begin_block("");
-  source_ += body_.inner_pointers(depth_);
+  source_ += body_.inner_pointers(depth_) + body_.inner_ranges(depth_);
   vector_loop(s);
   end_block();
   for (size_t k = 0; k < nest_.inner_groups.size(); ++k)
@@ -141,7 +106,7 @@ void Writer::rows_of_column(int s, bool tail) {
   line(
       "auto body = [&](long " + index + body_.accumulator_parameters(s) +
       ") __attribute__((always_inline)) {");
-  source_ += body_.inner_pointers(depth_ + 1) + body_.elements(s, tail, depth_ + 1);
+  source_ += body_.inner_pointers(depth_ + 1) + body_.inner_ranges(depth_ + 1) + body_.elements(s, tail, depth_ + 1);
   line("};");
   line("long r = 0;");
   std::string calls;
@@ -180,6 +145,7 @@ void Writer::columns() {
 void Writer::finish() {
   open(finish_text);
   source_ += body_.gather_partials(depth_, launch_.partial_bytes);
+  source_ += body_.unit_ranges(depth_, true);
   source_ += body_.unit_values(0, depth_, false, true);
   source_ += body_.unit_values(1, depth_);
   end_block();
@@ -224,9 +190,9 @@ std::optional<Written> Writer::run() {
   bool units = !nest_.splits_vector_group();
   if (units) {
     begin_block("for (long u = begin; u < end; ++u)");
-    if (!nest_.unit_groups.empty()) unit_index();
+    source_ += group_indices(nest_, nest_.unit_groups, "u", depth_);
   }
-  source_ += body_.unit_pointers(depth_);
+  source_ += body_.unit_pointers(depth_) + body_.unit_ranges(depth_);
   if (nest_.columns()) {
     columns();
   } else {

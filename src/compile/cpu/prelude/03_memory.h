@@ -30,9 +30,9 @@ struct Address {
   }
 };
 
+// The lanes of which `m` has the bit.
 template <class R>
-AP_INLINE R raw_load(const void* p, long n) {
-  unsigned m = (1u << n) - 1;
+AP_INLINE R raw_load_lanes(const void* p, unsigned m) {
   if constexpr (sizeof(R) == 16)
     return (R)__builtin_ia32_loaddquqi128_mask(Address{p}, bytes{}, m);
   else if constexpr (sizeof(R) == 32)
@@ -65,12 +65,12 @@ AP_INLINE void raw_store(void* p, R r, long n) {
 #else
 // Unrolled, or the compilers would call memcpy, which a kernel is not linked with.
 template <class R>
-AP_INLINE R raw_load(const void* p, long n) {
+AP_INLINE R raw_load_lanes(const void* p, unsigned m) {
   using T = typename scalar_of<R>::type;
   R r{};
 #pragma GCC unroll 8
   for (int l = 0; l < W; ++l)
-    if (l < n) {
+    if (m >> l & 1) {
       T x;
       __builtin_memcpy(&x, (const char*)p + l * sizeof(T), sizeof(T));
       r[l] = x;
@@ -88,6 +88,10 @@ AP_INLINE void raw_store(void* p, R r, long n) {
     }
 }
 #endif
+template <class R>
+AP_INLINE R raw_load(const void* p, long n) {
+  return raw_load_lanes<R>(p, (1u << n) - 1);
+}
 
 template <class T>
 AP_INLINE typename element<T>::value decode(element<T>, typename element<T>::raw r) {

@@ -1,0 +1,95 @@
+#include "generate/schedule/access.h"
+
+#include <set>
+
+#include "ir/affine.h"
+
+namespace autoperfect::schedule {
+namespace {
+
+bool is_dynamic(const Buffer& buffer, size_t d) {
+  return d < buffer.dynamic_dims.size() && buffer.dynamic_dims[d] >= 0;
+}
+
+// Row-major strides of a buffer; none when two dimensions are dynamic (their product is no Extent).
+std::optional<std::vector<Extent>> buffer_strides(const Buffer& buffer) {
+  std::vector<Extent> strides(buffer.type.shape.size());
+  Extent step{1, 0};
+  for (size_t d = strides.size(); d-- > 0;) {
+    strides[d] = step;
+    if (is_dynamic(buffer, d)) {
+      if (step.dynamic) return std::nullopt;
+      step = {0, step.fixed};
+    } else {
+      step = step.times(buffer.type.shape[d]);
+    }
+  }
+  return strides;
+}
+
+// For every size of the dynamic axis.
+bool always_inside(const Kernel& kernel, const Affine& index, const Buffer& buffer, size_t d) {
+  if (is_dynamic(buffer, d))
+    return index.offset == 0 && index.terms.size() == 1 && index.terms[0].second == 1 &&
+           index.terms[0].first == buffer.dynamic_dims[d];
+  for (auto& [axis, step] : index.terms)
+    if (kernel.axes[axis].dynamic) return false;
+  return in_bounds(index, kernel.axes, buffer.type.shape[d]);
+}
+
+}  // namespace
+
+std::vector<KernelValueId> values_in(const KernelOperand& operand) {
+  std::vector<KernelValueId> values;
+  if (operand.kind == KernelOperand::Kind::value) values.push_back(operand.id);
+  for (KernelValueId v : operand.gathered)
+    if (v >= 0) values.push_back(v);
+  return values;
+}
+
+std::vector<AxisId> axes_in(const Kernel& kernel, const KernelOperand& operand) {
+  std::set<AxisId> axes;
+  if (operand.kind == KernelOperand::Kind::iota) axes.insert(operand.id);
+  for (auto& index : operand.index)
+    for (auto& [axis, step] : index.terms)
+      axes.insert(axis);
+  for (KernelValueId v : values_in(operand))
+    axes.insert(kernel.values[v].axes.begin(), kernel.values[v].axes.end());
+  return {axes.begin(), axes.end()};
+}
+
+KernelOperand store_operand(const KernelValue& value) {
+  KernelOperand at;
+  at.kind = KernelOperand::Kind::load;
+  at.id = value.output;
+  at.index = value.store;
+  return at;
+}
+
+std::optional<AccessMap> map_access(const Kernel& kernel, const KernelOperand& at, Access& access) {
+  auto& buffer = kernel.buffers[at.id];
+  auto strides = buffer_strides(buffer);
+  if (!strides) return std::nullopt;
+  access.buffer = at.id;
+  access.at = at;
+  AccessMap map;
+  map.strides.resize(kernel.axes.size());
+  for (size_t d = 0; d < at.index.size(); ++d) {
+    Extent size = is_dynamic(buffer, d) ? Extent{0, 1} : Extent{buffer.type.shape[d], 0};
+    if (at.gathers() && at.gathered[d] >= 0) {
+      if (size.is(0)) return std::nullopt;
+      access.gathers.push_back({at.gathered[d], (*strides)[d], size});
+      continue;
+    }
+    access.offset = access.offset.plus((*strides)[d].times(at.index[d].offset));
+    for (auto& [axis, step] : at.index[d].terms)
+      map.strides[axis] = map.strides[axis].plus((*strides)[d].times(step));
+    if (at.guarded && !always_inside(kernel, at.index[d], buffer, d)) {
+      map.guards.push_back(at.index[d]);
+      access.guards.push_back({at.index[d].offset, {}, size});
+    }
+  }
+  return map;
+}
+
+}  // namespace autoperfect::schedule

@@ -1,0 +1,49 @@
+#include "generate/schedule/frame.h"
+
+#include <algorithm>
+
+#include "generate/schedule/expression.h"
+#include "generate/schedule/scope.h"
+
+namespace autoperfect::schedule {
+
+const char* const signature_text =
+    "extern \"C\" void autoperfect_kernel(const void* const* in, void* const* out, void* scratch, void* "
+    "partial,\n"
+    "    const long* dims, long begin, long end) {\n";
+const char* const finish_text =
+    "extern \"C\" void autoperfect_finish(const void* const* in, void* const* out, const void* partials, "
+    "long chunks,\n"
+    "    const long* dims) {\n";
+
+std::string buffer_pointers(const Kernel& kernel, int depth) {
+  std::string text;
+  if (std::any_of(kernel.axes.begin(), kernel.axes.end(), [](const Axis& a) { return a.dynamic; }))
+    text += indent(depth) + "const long d0 = dims[0];\n";
+  int inputs = 0, outputs = 0;
+  for (size_t b = 0; b < kernel.buffers.size(); ++b) {
+    auto& buffer = kernel.buffers[b];
+    std::string type = element_type(buffer.type.dtype);
+    bool in = buffer.role == BufferRole::in;
+    std::string cast = in ? "(const " + type + "*)in[" + std::to_string(inputs++) + "]"
+                          : "(" + type + "*)out[" + std::to_string(outputs++) + "]";
+    text += indent(depth) + "auto* const " + id("b", static_cast<int>(b)) + " = " + cast + ";\n";
+  }
+  return text;
+}
+
+std::string group_indices(
+    const Nest& nest, const std::vector<int>& groups, const std::string& number, int depth) {
+  std::string text;
+  if (groups.empty()) return text;
+  text += indent(depth) + "long rest = " + number + ";\n";
+  for (size_t k = groups.size(); k-- > 0;) {
+    std::string size = nest.groups[groups[k]].size.text();
+    text += indent(depth) + "const long " + id("g", groups[k]) + " = " +
+            (k == 0 ? "rest;\n" : "rest % " + size + ";\n");
+    if (k > 0) text += indent(depth) + "rest /= " + size + ";\n";
+  }
+  return text;
+}
+
+}  // namespace autoperfect::schedule
