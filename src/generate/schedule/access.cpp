@@ -34,7 +34,7 @@ bool always_inside(const Kernel& kernel, const Affine& index, const Buffer& buff
            index.terms[0].first == buffer.dynamic_dims[d];
   for (auto& [axis, step] : index.terms)
     if (kernel.axes[axis].dynamic) return false;
-  return in_bounds(index, kernel.axes, buffer.type.shape[d]);
+  return in_bounds(index, kernel.axes, 0, buffer.type.shape[d]);
 }
 
 }  // namespace

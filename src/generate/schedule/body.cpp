@@ -102,7 +102,8 @@ std::string Body::unit_values(int after, int depth, bool tail, bool scalars_only
     std::string offset = access.offset.is(0) ? "" : " + " + access.offset.text();
     std::string at = "b" + std::to_string(access.buffer) + offset + moved(access, nest_.unit_groups);
     text += indent(depth) +
-            (nest_.columns() ? store_along(access, at, name, tail, false) : "ap::store(" + at + ", " + name + ", 1);") +
+            (nest_.columns() ? store_along(access, at, name, tail, false)
+                             : "ap::store(" + at + ", " + name + ", 1);") +
             "\n";
   }
   return text;
@@ -153,7 +154,8 @@ std::string Body::elements(int sweep, bool tail, int depth) const {
   for (int v : passes_.outputs[sweep]) {
     std::string name = element_value(scope, v);
     int access = nest_.store_of(kernel_.values[v]);
-    scope.statement(store_along(nest_.accesses[access], id("q", access), name, tail, choice_.stream && !tail));
+    scope.statement(
+        store_along(nest_.accesses[access], id("q", access), name, tail, choice_.stream && !tail));
   }
   if (choice_.prefetch && !tail && (nest_.columns() || sweep + 1 == passes_.count))
     scope.text += prefetches(depth);

@@ -58,7 +58,11 @@ class Body {
   bool bounded_by(int access, const std::vector<int>& groups) const;
   std::string range(int access, int depth) const;
   std::string store_along(
-      const Access& access, const std::string& pointer, const std::string& name, bool tail, bool stream) const;
+      const Access& access,
+      const std::string& pointer,
+      const std::string& name,
+      bool tail,
+      bool stream) const;
   std::string moved(const Access& access, const std::vector<int>& groups) const;
   std::string prefetches(int depth) const;
   std::string position(AxisId axis, Dtype dtype, bool element) const;

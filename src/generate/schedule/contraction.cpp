@@ -88,7 +88,8 @@ bool ContractionFinder::find_rows() {
       found_.rows = group;
   }
   for (size_t g = 0; g < nest_.groups.size(); ++g)
-    if (int group = static_cast<int>(g); is_parallel(group) && group != found_.rows && group != found_.columns)
+    if (int group = static_cast<int>(g);
+        is_parallel(group) && group != found_.rows && group != found_.columns)
       found_.batch.push_back(group);
   return found_.rows >= 0 && nest_.groups[found_.rows].seen_size > 1;
 }
@@ -99,9 +100,8 @@ bool ContractionFinder::find_depth() {
   if (found_.outer_k.empty()) return false;
   found_.k = found_.outer_k.back();
   found_.outer_k.pop_back();
-  return std::none_of(nest_.groups.begin(), nest_.groups.end(), [](const Group& g) {
-    return g.reduced && g.size.is(0);
-  });
+  return std::none_of(
+      nest_.groups.begin(), nest_.groups.end(), [](const Group& g) { return g.reduced && g.size.is(0); });
 }
 
 // Every output is computed where the product is, and nowhere twice.

@@ -19,8 +19,8 @@ struct Blocking {
 };
 
 struct Contraction {
-  KernelValueId value = -1;        // the product
-  std::vector<Group> groups;       // of the whole kernel
+  KernelValueId value = -1;         // the product
+  std::vector<Group> groups;        // of the whole kernel
   std::vector<int> batch, outer_k;  // groups looped over around blocks, and around k
   int rows = -1, columns = -1, k = -1;
   int a = 0, b = 1;  // which operand varies over rows, which over columns

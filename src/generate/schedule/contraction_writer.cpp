@@ -32,8 +32,7 @@ struct Part {
 
 class ContractionWriter {
  public:
-  ContractionWriter(
-      const Kernel& kernel, const Contraction& contraction, const Blocking& blocking, int lanes)
+  ContractionWriter(const Kernel& kernel, const Contraction& contraction, const Blocking& blocking, int lanes)
       : kernel_(kernel), contraction_(contraction), blocking_(blocking), lanes_(lanes) {
     rows_ = blocking.row_tiles * rows_of_tile(lanes);
     columns_ = blocking.column_tiles * columns_of_tile(lanes);
@@ -53,7 +52,12 @@ class ContractionWriter {
   void pack_b();
   void pack_b_transposed();
   void store();
-  void sweep(const Part& part, const std::string& row_lo, const std::string& row_hi, const std::string& lo, const std::string& hi);
+  void sweep(
+      const Part& part,
+      const std::string& row_lo,
+      const std::string& row_hi,
+      const std::string& lo,
+      const std::string& hi);
   void set_launch();
   std::string size(int group) const { return contraction_.groups[group].size.text(); }
   void line(const std::string& text) { source_ += indent(depth_) + text + "\n"; }
@@ -65,8 +69,8 @@ class ContractionWriter {
   const Blocking& blocking_;
   int lanes_;
   int64_t rows_, columns_, depth_step_;
-  bool a_along_rows_ = false;   // packed [k][row], because memory is contiguous along the rows
-  bool b_transposed_ = false;   // memory is contiguous along k
+  bool a_along_rows_ = false;  // packed [k][row], because memory is contiguous along the rows
+  bool b_transposed_ = false;  // memory is contiguous along k
   std::optional<Part> a_, b_, out_;
   std::string source_;
   int depth_ = 1;
@@ -108,7 +112,8 @@ bool ContractionWriter::make_parts() {
   units.insert(units.end(), contraction_.outer_k.begin(), contraction_.outer_k.end());
   Extract a = operand_part(kernel_, contraction_.value, contraction_.a);
   Extract b = operand_part(kernel_, contraction_.value, contraction_.b);
-  auto a_nest = find_groups(a.kernel, contraction_.groups), b_nest = find_groups(b.kernel, contraction_.groups);
+  auto a_nest = find_groups(a.kernel, contraction_.groups),
+       b_nest = find_groups(b.kernel, contraction_.groups);
   if (!a_nest || !b_nest) return false;
   int k = contraction_.k, rows = contraction_.rows, columns = contraction_.columns;
   a_along_rows_ = contiguous_along(*a_nest, rows);
@@ -138,14 +143,18 @@ void ContractionWriter::constants() {
   int64_t a = a_along_rows_ ? depth_step_ * (rows_ + line_floats) : rows_ * (depth_step_ + line_floats);
   int64_t b = depth_step_ * columns_;
   int64_t tile = rows_ * (columns_ + line_floats);
-  line("static_assert(ap::tile_rows == " + std::to_string(rows_of_tile(lanes_)) +
-       " && ap::tile_columns == " + std::to_string(columns_of_tile(lanes_)) + ");");
-  line("constexpr long rows = " + std::to_string(rows_) + ", columns = " + std::to_string(columns_) +
-       ", depth = " + std::to_string(depth_step_) + ", panel = depth * ap::tile_columns;");
+  line(
+      "static_assert(ap::tile_rows == " + std::to_string(rows_of_tile(lanes_)) +
+      " && ap::tile_columns == " + std::to_string(columns_of_tile(lanes_)) + ");");
+  line(
+      "constexpr long rows = " + std::to_string(rows_) + ", columns = " + std::to_string(columns_) +
+      ", depth = " + std::to_string(depth_step_) + ", panel = depth * ap::tile_columns;");
   line("auto* const a_pack = (ap::f32*)scratch;");
   line("auto* const b_pack = a_pack + " + std::to_string(a) + ";");
   line("auto* const tile = b_pack + " + std::to_string(b) + ";");
-  line("auto panel_at = [](long j) __attribute__((always_inline)) { return j / ap::tile_columns * panel + j % ap::tile_columns; };");
+  line(
+      "auto panel_at = [](long j) __attribute__((always_inline)) { return j / ap::tile_columns * panel + j % "
+      "ap::tile_columns; };");
   launch_.scratch_bytes = 4 * (a + b + tile);
 }
 
@@ -163,15 +172,22 @@ void ContractionWriter::block_indices() {
   line("const long last = end * blocks / units;");
   begin_block("for (long block = begin * blocks / units; block < last; ++block)");
   line("const long i0 = block % row_blocks * rows, j0 = block / row_blocks % column_blocks * columns;");
-  line("const long i1 = i0 + rows < " + size(contraction_.rows) + " ? i0 + rows : " + size(contraction_.rows) + ";");
-  line("const long j1 = j0 + columns < " + size(contraction_.columns) + " ? j0 + columns : " +
-       size(contraction_.columns) + ";");
+  line(
+      "const long i1 = i0 + rows < " + size(contraction_.rows) + " ? i0 + rows : " + size(contraction_.rows) +
+      ";");
+  line(
+      "const long j1 = j0 + columns < " + size(contraction_.columns) +
+      " ? j0 + columns : " + size(contraction_.columns) + ";");
   source_ += group_indices(out_->nest, contraction_.batch, "block / row_blocks / column_blocks", depth_);
 }
 
 // Rows [row_lo, row_hi) of the inner group, elements [lo, hi) along the lanes.
 void ContractionWriter::sweep(
-    const Part& part, const std::string& row_lo, const std::string& row_hi, const std::string& lo, const std::string& hi) {
+    const Part& part,
+    const std::string& row_lo,
+    const std::string& row_hi,
+    const std::string& lo,
+    const std::string& hi) {
   Body body = part.body();
   source_ += body.unit_pointers(depth_) + body.unit_ranges(depth_) + body.unit_values(0, depth_);
   std::string g = id("g", part.nest.inner_groups[0]);
@@ -192,8 +208,9 @@ void ContractionWriter::pack_a() {
   begin_block("");
   std::string b = id("b", a_->extract.scratch);
   auto& strides = a_->scratch().strides;
-  line("auto* const " + b + " = a_pack - i0 * " + strides[contraction_.rows].text() + " - k0 * " +
-       strides[contraction_.k].text() + ";");
+  line(
+      "auto* const " + b + " = a_pack - i0 * " + strides[contraction_.rows].text() + " - k0 * " +
+      strides[contraction_.k].text() + ";");
   if (a_along_rows_)
     sweep(*a_, "k0", "k1", "i0", "i1");
   else
@@ -231,8 +248,9 @@ void ContractionWriter::pack_b_transposed() {
     end_block();
     line("ap::transpose(t);");
     line("#pragma GCC unroll 16");
-    line(std::string("for (int l = 0; l < ap::W; ++l) ") + (tail ? "if (l < n) " : "") +
-         "ap::store(to + (j + l) * ap::tile_columns, t[l]);");
+    line(
+        std::string("for (int l = 0; l < ap::W; ++l) ") + (tail ? "if (l < n) " : "") +
+        "ap::store(to + (j + l) * ap::tile_columns, t[l]);");
     end_block();
   }
   end_block();
@@ -250,15 +268,19 @@ void ContractionWriter::store() {
 void ContractionWriter::block() {
   line("bool more = false;");
   for (int g : contraction_.outer_k)
-    begin_block("for (long " + id("g", g) + " = 0; " + id("g", g) + " < " + size(g) + "; ++" + id("g", g) + ")");
+    begin_block(
+        "for (long " + id("g", g) + " = 0; " + id("g", g) + " < " + size(g) + "; ++" + id("g", g) + ")");
   begin_block("for (long k0 = 0; k0 < " + size(contraction_.k) + "; k0 += depth)");
-  line("const long k1 = k0 + depth < " + size(contraction_.k) + " ? k0 + depth : " + size(contraction_.k) + ";");
+  line(
+      "const long k1 = k0 + depth < " + size(contraction_.k) + " ? k0 + depth : " + size(contraction_.k) +
+      ";");
   pack_a();
   b_transposed_ ? pack_b_transposed() : pack_b();
   auto& strides = a_->scratch().strides;
-  line("ap::multiply<" + strides[contraction_.rows].text() + ", " + strides[contraction_.k].text() +
-       ">(a_pack, b_pack, tile, i1 - i0, j1 - j0, k1 - k0, panel, " +
-       out_->scratch().strides[contraction_.rows].text() + ", more);");
+  line(
+      "ap::multiply<" + strides[contraction_.rows].text() + ", " + strides[contraction_.k].text() +
+      ">(a_pack, b_pack, tile, i1 - i0, j1 - j0, k1 - k0, panel, " +
+      out_->scratch().strides[contraction_.rows].text() + ", more);");
   line("more = true;");
   end_block();
   for (size_t k = 0; k < contraction_.outer_k.size(); ++k)

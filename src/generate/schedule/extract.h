@@ -10,8 +10,8 @@ namespace autoperfect::schedule {
 
 struct Extract {
   Kernel kernel;
-  BufferId scratch = -1;       // the buffer added
-  KernelValueId result = -1;   // operand_part: the value that is stored to it
+  BufferId scratch = -1;      // the buffer added
+  KernelValueId result = -1;  // operand_part: the value that is stored to it
 };
 
 // Operand `i` of a value, in f32, stored to scratch.

@@ -1,4 +1,5 @@
-// The part of Body that reaches memory: pointers, loads and stores along the lanes, guarded and gathered ones.
+// The part of Body that reaches memory: pointers, loads and stores along the lanes, guarded and gathered
+// ones.
 #include "generate/schedule/body.h"
 
 namespace autoperfect::schedule {
@@ -106,7 +107,8 @@ std::string Body::load_within(
   auto& a = nest_.accesses[access];
   std::string lo = id("lo", access), hi = id("hi", access);
   std::string fill = literal(kernel_.buffers[a.buffer].type.dtype, a.at.literal);
-  std::string within = ", j, " + std::string(tail ? "n" : "ap::W") + ", " + lo + ", " + hi + ", " + fill + ")";
+  std::string within =
+      ", j, " + std::string(tail ? "n" : "ap::W") + ", " + lo + ", " + hi + ", " + fill + ")";
   if (!index.empty()) return "ap::gather_within(" + at + ", " + index + within;
   if (stride.is(0)) return "ap::uniform_within(" + at + ", " + lo + " < " + hi + ", " + fill + ")";
   return "ap::load_within(" + at + " + j" + within;
@@ -126,8 +128,7 @@ std::string Body::load_element(Scope& scope, int access) const {
   if (auto it = scope.loads.find(access); it != scope.loads.end()) return it->second;
   std::vector<std::string> rows;
   for (auto& gather : nest_.accesses[access].gathers)
-    rows.push_back(
-        passes_.varies[gather.value] ? element_value(scope, gather.value) : id("u", gather.value));
+    rows.push_back(passes_.varies[gather.value] ? element_value(scope, gather.value) : id("u", gather.value));
   bool lanes = nest_.vector_group >= 0;
   return scope.loads[access] =
              scope.define(id("x", access), load_along(access, id("q", access), rows, lanes, scope.tail));

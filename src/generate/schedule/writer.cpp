@@ -106,7 +106,8 @@ void Writer::rows_of_column(int s, bool tail) {
   line(
       "auto body = [&](long " + index + body_.accumulator_parameters(s) +
       ") __attribute__((always_inline)) {");
-  source_ += body_.inner_pointers(depth_ + 1) + body_.inner_ranges(depth_ + 1) + body_.elements(s, tail, depth_ + 1);
+  source_ +=
+      body_.inner_pointers(depth_ + 1) + body_.inner_ranges(depth_ + 1) + body_.elements(s, tail, depth_ + 1);
   line("};");
   line("long r = 0;");
   std::string calls;

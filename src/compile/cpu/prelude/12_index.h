@@ -64,7 +64,8 @@ AP_INLINE mask lanes_of(unsigned m) {
 }
 
 template <class T>
-AP_INLINE typename element<T>::value uniform_within(const T* p, bool inside, typename element<T>::value fill) {
+AP_INLINE typename element<T>::value uniform_within(
+    const T* p, bool inside, typename element<T>::value fill) {
   return inside ? uniform(p) : fill;
 }
 template <class T>

@@ -84,7 +84,15 @@ AP_INLINE void tile(const f32* a, const f32* b, f32* c, long c_step, long depth,
 // are nobody's.
 template <int RowStep, int DepthStep>
 AP_INLINE void multiply(
-    const f32* a, const f32* b, f32* c, long rows, long columns, long depth, long panel, long c_step, bool more) {
+    const f32* a,
+    const f32* b,
+    f32* c,
+    long rows,
+    long columns,
+    long depth,
+    long panel,
+    long c_step,
+    bool more) {
   for (long j = 0; j < columns; j += tile_columns)
     for (long i = 0; i < rows; i += tile_rows)
       tile<tile_rows, RowStep, DepthStep>(
