@@ -147,8 +147,9 @@ TEST(schedule_loads, concatenation_by_select) {
       "    in %a: f32[6,30] row\n    in %b: f32[6,25] row\n    in %c: f32[6,19] row\n    out %y: f32[6,74] "
       "row\n",
       "    axes i=6, j=74\n"
-      "    %f[j] = less iota j, 30 : bool\n"
-      "    %g[j] = less iota j, 55 : bool\n"
+      "    %p[j] = copy iota j : i32\n"
+      "    %f[j] = less %p[j], 30 : bool\n"
+      "    %g[j] = less %p[j], 55 : bool\n"
       "    %r[i,j] = select %g[j], %b[i,j-30] else 0.0, %c[i,j-55] else 0.0 : f32\n"
       "    %x[i,j] = select %f[j], %a[i,j] else 0.0, %r[i,j] : f32\n"
       "    %y[i,j] = tanh %x[i,j] : f32\n"));
@@ -181,7 +182,8 @@ TEST(schedule_loads, group_norm_with_mixed_radix_indices) {
       "    %s[n,g] = sum(p,c) %x[n,p,6*g+c] : f32\n"
       "    %m[n,g] = mul %s[n,g], 0.004761904761904762 : f32\n"
       "    %d[n,g,p,c] = sub %x[n,p,6*g+c], %m[n,g] : f32\n"
-      "    %q[n,g] = sum(p,c) %d[n,g,p,c] : f32\n"
+      "    %r[n,g,p,c] = square %d[n,g,p,c] : f32\n"
+      "    %q[n,g] = sum(p,c) %r[n,g,p,c] : f32\n"
       "    %z[n,g,p,c] = add %d[n,g,p,c], %q[n,g] : f32\n"
       "    %y[n,p,6*g+c] = mul %z[n,g,p,c], %w[6*g+c] : f32\n"));
 }

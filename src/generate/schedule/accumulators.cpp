@@ -133,7 +133,7 @@ std::string Body::store_partials(int depth) const {
   return text;
 }
 
-std::string Body::gather_partials(int depth, int64_t bytes) const {
+std::string Body::gather_partials(int depth) const {
   std::string text;
   int slot = 0;
   for (int v : passes_.reductions[0]) {
@@ -144,7 +144,7 @@ std::string Body::gather_partials(int depth, int64_t bytes) const {
             fill(
                 reduction_text.step,
                 a,
-                "ap::raw_load<" + type + ">((const char*)partials + c * " + std::to_string(bytes) + " + " +
+                "ap::raw_load<" + type + ">((const char*)partials + c * partial_step + " +
                     std::to_string(partial_slot * slot++) + ")") +
             ";\n";
     text += end_across(v, a, depth);

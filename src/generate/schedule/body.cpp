@@ -20,6 +20,7 @@ bool Body::supported() const {
   for (auto& value : kernel_.values) {
     auto dtypes = operand_dtypes(value);
     if (is_reduction(value)) {
+      if (passes_.varies[&value - kernel_.values.data()]) return false;
       bool arg_ok = dtypes[0] != Dtype::bool_ && !nest_.columns() && value.reduced.size() == 1 &&
                     nest_.group_of(value.reduced[0]) == nest_.vector_group && nest_.inner_groups.empty();
       bool positional = value.op == Op::argmax || value.op == Op::argmin;

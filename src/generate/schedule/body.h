@@ -42,7 +42,7 @@ class Body {
   std::string accumulator_arguments(int sweep, int copy) const;
   std::string combine(int sweep, int depth) const;  // over unrolled copies and lanes, into u<v>
   std::string store_partials(int depth) const;
-  std::string gather_partials(int depth, int64_t bytes) const;
+  std::string gather_partials(int depth) const;
 
  private:
   std::vector<Dtype> operand_dtypes(const KernelValue& value) const;

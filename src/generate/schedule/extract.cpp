@@ -5,7 +5,18 @@
 namespace autoperfect::schedule {
 namespace {
 
-// The values of `keep` alone, renumbered.
+// Only its base matters: whoever writes the loops gives it strides.
+BufferId add_scratch(Kernel& kernel, BufferRole role) {
+  Buffer buffer;
+  buffer.name = "scratch";
+  buffer.role = role;
+  buffer.type = {Dtype::f32, {}};
+  kernel.buffers.push_back(buffer);
+  return static_cast<BufferId>(kernel.buffers.size()) - 1;
+}
+
+}  // namespace
+
 Kernel keep_values(const Kernel& kernel, const std::vector<bool>& keep, std::vector<KernelValueId>& moved) {
   Kernel part = kernel;
   part.values.clear();
@@ -23,18 +34,6 @@ Kernel keep_values(const Kernel& kernel, const std::vector<bool>& keep, std::vec
   }
   return part;
 }
-
-// Only its base matters: whoever writes the loops gives it strides.
-BufferId add_scratch(Kernel& kernel, BufferRole role) {
-  Buffer buffer;
-  buffer.name = "scratch";
-  buffer.role = role;
-  buffer.type = {Dtype::f32, {}};
-  kernel.buffers.push_back(buffer);
-  return static_cast<BufferId>(kernel.buffers.size()) - 1;
-}
-
-}  // namespace
 
 std::vector<bool> cone_of(const Kernel& kernel, const std::vector<KernelValueId>& wanted) {
   std::vector<bool> cone(kernel.values.size(), false);

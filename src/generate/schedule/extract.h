@@ -23,4 +23,7 @@ Extract stored_part(const Kernel& kernel, KernelValueId given);
 // What values `wanted` need, themselves included, per value.
 std::vector<bool> cone_of(const Kernel& kernel, const std::vector<KernelValueId>& wanted);
 
+// The values of `keep` alone, renumbered: `moved`, per value of before.
+Kernel keep_values(const Kernel& kernel, const std::vector<bool>& keep, std::vector<KernelValueId>& moved);
+
 }  // namespace autoperfect::schedule

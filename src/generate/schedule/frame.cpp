@@ -16,10 +16,28 @@ const char* const finish_text =
     "long chunks,\n"
     "    const long* dims) {\n";
 
+std::string partial_step(int64_t bytes) {
+  return "const long partial_step = " + std::to_string(bytes) + ";\n";
+}
+
+std::string renamed(
+    std::string source, const std::string& part, int64_t partial_bytes, int64_t all_partial_bytes) {
+  auto replace = [&](const std::string& from, const std::string& to) {
+    if (size_t at = source.find(from); at != std::string::npos) source.replace(at, from.size(), to);
+  };
+  replace("extern \"C\" void autoperfect_kernel(", "static void part" + part + "(");
+  replace("extern \"C\" void autoperfect_finish(", "static void finish" + part + "(");
+  replace(partial_step(partial_bytes), partial_step(all_partial_bytes));
+  return source;
+}
+
+std::string dynamic_size(const Kernel& kernel, int depth) {
+  bool dynamic = std::any_of(kernel.axes.begin(), kernel.axes.end(), [](const Axis& a) { return a.dynamic; });
+  return dynamic ? indent(depth) + "const long d0 = dims[0];\n" : "";
+}
+
 std::string buffer_pointers(const Kernel& kernel, int depth) {
-  std::string text;
-  if (std::any_of(kernel.axes.begin(), kernel.axes.end(), [](const Axis& a) { return a.dynamic; }))
-    text += indent(depth) + "const long d0 = dims[0];\n";
+  std::string text = dynamic_size(kernel, depth);
   int inputs = 0, outputs = 0;
   for (size_t b = 0; b < kernel.buffers.size(); ++b) {
     auto& buffer = kernel.buffers[b];

@@ -11,7 +11,16 @@ namespace autoperfect::schedule {
 extern const char* const signature_text;
 extern const char* const finish_text;
 
-// d0 and b<k>, of the buffers that are arguments.
+// The distance of the partial results of two chunks, for finish().
+std::string partial_step(int64_t bytes);
+
+// A kernel's text as that of a part of a larger kernel.
+std::string renamed(
+    std::string source, const std::string& part, int64_t partial_bytes, int64_t all_partial_bytes);
+
+std::string dynamic_size(const Kernel& kernel, int depth);  // d0
+
+// d0 and b<k>.
 std::string buffer_pointers(const Kernel& kernel, int depth);
 
 // g<k> of some groups from their number, innermost last.

@@ -4,6 +4,7 @@
 
 #include "generate/schedule/contraction.h"
 #include "generate/schedule/nest.h"
+#include "generate/schedule/parts.h"
 #include "generate/schedule/writer.h"
 #include "ir/kernel_text.h"
 
@@ -74,48 +75,72 @@ std::string shape_text(schedule::Shape shape) {
   return "";
 }
 
-class Generator {
- public:
-  Generator(const Kernel& kernel, const Target& target)
-      : kernel_(kernel), target_(target), signature_(signature(kernel)) {}
-
-  std::vector<Candidate> run() {
-    if (auto contraction = schedule::find_contraction(kernel_)) {
-      for (auto& blocking : schedule::blockings(*contraction, target_.lanes, target_.threads))
-        add(schedule::write_contraction(kernel_, *contraction, blocking, target_.lanes),
-            "matmul " + blocking.text());
-      if (!candidates_.empty()) return std::move(candidates_);
-    }
-    if (auto nest = schedule::find_nest(kernel_))
-      for (auto& choice : choices(kernel_, *nest))
-        add(schedule::write_source(kernel_, *nest, choice), shape_text(nest->shape) + " " + choice.text());
-    return std::move(candidates_);
-  }
-
- private:
-  void add(std::optional<schedule::Written> written, const std::string& provenance) {
-    if (!written || written->launch.scratch_bytes > most_scratch) return;
-    for (auto& earlier : candidates_)
-      if (earlier.source == written->source) return;
-    Candidate candidate;
-    candidate.signature = signature_;
-    candidate.target = target_.name;
-    candidate.source = std::move(written->source);
-    candidate.launch = std::move(written->launch);
-    candidate.provenance = "schedule: " + provenance;
-    candidates_.push_back(std::move(candidate));
-  }
-
-  const Kernel& kernel_;
-  const Target& target_;
-  std::string signature_;
-  std::vector<Candidate> candidates_;
+struct Variant {
+  schedule::Written written;
+  std::string text;
 };
+
+// Of a kernel whose outputs share their loops.
+std::vector<Variant> variants(const Kernel& kernel, const Target& target) {
+  std::vector<Variant> found;
+  auto add = [&](std::optional<schedule::Written> written, const std::string& text) {
+    if (written && written->launch.scratch_bytes <= most_scratch)
+      found.push_back({std::move(*written), text});
+  };
+  if (auto contraction = schedule::find_contraction(kernel))
+    for (auto& blocking : schedule::blockings(*contraction, target.lanes, target.threads))
+      add(schedule::write_contraction(kernel, *contraction, blocking, target.lanes),
+          "matmul " + blocking.text());
+  if (!found.empty()) return found;
+  if (auto nest = schedule::find_nest(kernel))
+    for (auto& choice : choices(kernel, *nest))
+      add(schedule::write_source(kernel, *nest, choice), shape_text(nest->shape) + " " + choice.text());
+  return found;
+}
+
+// The first variants of all parts together, the second ones, and so on.
+std::vector<Variant> joined_variants(const std::vector<Kernel>& parts, const Target& target) {
+  std::vector<std::vector<Variant>> each;
+  size_t count = 0;
+  for (auto& part : parts) {
+    each.push_back(variants(part, target));
+    if (each.back().empty()) return {};
+    count = std::max(count, each.back().size());
+  }
+  if (parts.size() == 1) return each[0];
+  std::vector<Variant> found;
+  for (size_t k = 0; k < count; ++k) {
+    std::vector<schedule::Written> written;
+    std::string text;
+    for (auto& part : each) {
+      auto& variant = part[std::min(k, part.size() - 1)];
+      written.push_back(variant.written);
+      text += (text.empty() ? "" : " | ") + variant.text;
+    }
+    found.push_back({schedule::join_parts(parts, written), text});
+  }
+  return found;
+}
 
 }  // namespace
 
 std::vector<Candidate> generate_schedules(const Kernel& kernel, const Target& target) {
-  return Generator(kernel, target).run();
+  std::vector<Candidate> candidates;
+  std::string id = signature(kernel);
+  for (auto& variant : joined_variants(schedule::split_into_parts(kernel), target)) {
+    bool known = std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& c) {
+      return c.source == variant.written.source;
+    });
+    if (known) continue;
+    Candidate candidate;
+    candidate.signature = id;
+    candidate.target = target.name;
+    candidate.source = std::move(variant.written.source);
+    candidate.launch = std::move(variant.written.launch);
+    candidate.provenance = "schedule: " + variant.text;
+    candidates.push_back(std::move(candidate));
+  }
+  return candidates;
 }
 
 }  // namespace autoperfect

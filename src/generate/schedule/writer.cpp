@@ -145,7 +145,7 @@ void Writer::columns() {
 
 void Writer::finish() {
   open(finish_text);
-  source_ += body_.gather_partials(depth_, launch_.partial_bytes);
+  source_ += indent(depth_) + partial_step(launch_.partial_bytes) + body_.gather_partials(depth_);
   source_ += body_.unit_ranges(depth_, true);
   source_ += body_.unit_values(0, depth_, false, true);
   source_ += body_.unit_values(1, depth_);

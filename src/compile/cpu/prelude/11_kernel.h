@@ -16,6 +16,11 @@ AP_INLINE vi64 positions(long j, long n) {
   return (lanes < last ? lanes : last) + j;
 }
 
+// Where the share of a part with `mine` units begins that belongs to a chunk beginning at `at` of all units.
+AP_INLINE long share(long at, long units, long mine, long align) {
+  return at >= units ? mine : at * mine / units / align * align;
+}
+
 // argmax and argmin: a NaN beats every number and nothing beats a NaN, so the first one of a row is found.
 AP_INLINE mask beats_max(vf x, vf best) {
   return gt(x, best) | (is_nan(x) & ~is_nan(best));
