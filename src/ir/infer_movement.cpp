@@ -1,4 +1,4 @@
-// Views, indexing and data movement: results whose elements are all elements of operands.
+// Views and concatenation: results whose elements are all elements of operands.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -101,24 +101,6 @@ Result<TensorType> infer_concatenate(const Types& operands, int64_t axis) {
     if (!checked_elements(out.shape)) return checked(out);
   }
   return out;
-}
-
-Result<TensorType> infer_gather_axis(const TensorType& source, const TensorType& indices, int64_t axis) {
-  if (axis < 0 || axis >= source.rank())
-    return rule_broken("axis-range", fmt::format("axis {} does not exist", axis));
-  if (!is_integer(indices.dtype)) {
-    return rule_broken(
-        "dtype-not-allowed", fmt::format("indices are {}, not an integer", name(indices.dtype)));
-  }
-  bool fits = indices.rank() == source.rank();
-  for (int d = 0; fits && d < source.rank(); ++d)
-    fits = d == axis || indices.shape[d] == source.shape[d];
-  if (!fits) {
-    auto message = fmt::format(
-        "indices {} do not fit {} along axis {}", to_string(indices.shape), to_string(source.shape), axis);
-    return rule_broken("shape-mismatch", message, "rank and all other sizes are equal");
-  }
-  return TensorType{source.dtype, indices.shape};
 }
 
 }  // namespace autoperfect::infer_rules
