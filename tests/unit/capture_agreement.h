@@ -84,7 +84,8 @@ void check(const Program& program) {
   });
   auto applied =
       run_nodes(captured, program.arguments, [&](NodeId id, const Node& node, const Arrays& operands) {
-        return needs_its_primitive(node.op) ? replay(captured, id, operands) : apply(captured.graph, id, operands);
+        return needs_its_primitive(node.op) ? replay(captured, id, operands)
+                                            : apply(captured.graph, id, operands);
       });
   ASSERT_EQ(replayed.size(), expected.size());
   for (size_t i = 0; i < expected.size(); ++i) {
