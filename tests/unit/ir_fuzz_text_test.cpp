@@ -27,6 +27,19 @@ const std::string kernel_seed =
     "    %k[j] = mul iota j, -3 : i32\n  }\n  numerics {\n    accumulate f32\n    reassociate yes\n"
     "    budget ulp=2.0 abs=1e-06 rel=0.0\n  }\n}\n";
 
+const std::string forms_seed =
+    "autoperfect.kernel 1\nkernel @k {\n  abi {\n    in %x: f32[?i,8] row\n    in %t: f32[9,8] row\n"
+    "    in %a: u8[4] row\n    out %y: f32[?i,16] row\n    out %z: f32[4,8] row\n    out %m: f32[32] row\n"
+    "  }\n  math {\n    axes i=?4, j=8, k=8, p=4\n    %id[p] = copy %a[p] : u8\n"
+    "    %y[i,2*j] = cumsum(j) %x[i,j-3] else -inf inclusive=false reverse=true : f32\n"
+    "    %y[i,2*j+1] = matmul(k) %x[i,k], %t[k,j] : f32\n    %z[p,j] = copy %t[%id[p],j+1] else 0.5 : f32\n"
+    "    %m[4*j+p] = add %t[%id[p],j], %t[p,%id[p]] : f32\n  }\n  numerics {\n    accumulate f32\n  }\n}\n";
+
+const std::string& any_seed(std::mt19937& random) {
+  const std::string* seeds[] = {&graph_seed, &kernel_seed, &forms_seed};
+  return *seeds[random() % 3];
+}
+
 // Both parsers see every text. Returns whether one of them accepted it.
 bool try_text(const std::string& text) {
   auto graph = parse_graph(text);
@@ -69,13 +82,15 @@ TEST(FuzzText, SurvivesRandomBytes) {
 }
 
 TEST(FuzzText, SurvivesMutations) {
-  ASSERT_TRUE(try_text(graph_seed) && try_text(kernel_seed));
+  ASSERT_TRUE(try_text(graph_seed) && try_text(kernel_seed) && try_text(forms_seed));
   const std::string alphabet = "%@[](){},:=+-*?.;\"\\\n 019aeijxz";
+  const std::string words[] = {
+      "else 0.0", "else", "%id[p]", "cumsum(j)", "matmul(k)", "(k)", "[%id[p],", "%y"};
   fuzz(2, [&](std::mt19937& random) {
-    auto text = random() % 2 ? graph_seed : kernel_seed;
+    auto text = any_seed(random);
     for (auto n = 1 + random() % 4; n > 0; --n) {
       auto at = random() % text.size();
-      switch (random() % 4) {
+      switch (random() % 5) {
         case 0:
           text.erase(at, 1 + random() % 4);
           break;
@@ -87,6 +102,9 @@ TEST(FuzzText, SurvivesMutations) {
           break;
         case 3:
           text.insert(at, text.substr(random() % text.size(), random() % 40));
+          break;
+        case 4:
+          text.insert(at, words[random() % std::size(words)]);
           break;
       }
       if (text.empty()) text = " ";
@@ -108,7 +126,7 @@ TEST(FuzzText, SurvivesExtremeNumbers) {
       "144115188075855872",
       "1e308"};
   fuzz(3, [&](std::mt19937& random) {
-    auto text = random() % 2 ? graph_seed : kernel_seed;
+    auto text = any_seed(random);
     for (auto n = 1 + random() % 3; n > 0; --n) {
       auto begin = text.find_first_of("0123456789", random() % text.size());
       if (begin == std::string::npos) continue;
@@ -117,6 +135,32 @@ TEST(FuzzText, SurvivesExtremeNumbers) {
     }
     return text;
   });
+}
+
+// Megabytes of statements: a parser or verifier that looks at all of them for each would never end.
+TEST(FuzzText, LargeKernelsTakeTimeInProportion) {
+  constexpr int count = 20000;
+  std::string text =
+      "autoperfect.kernel 1\nkernel @k {\n  abi {\n    in %x: f32[64,8] row\n    in %at: i32[64] row\n    "
+      "out %y: f32[" +
+      std::to_string(64 * count) +
+      ",8] row\n  }\n  math {\n    axes i=64, j=8, k=8\n    %id[i] = copy %at[i] : i32\n";
+  for (int n = 0; n < count; ++n) {
+    const auto id = std::to_string(n);
+    text += "    %g" + id + "[i,j] = add %x[%id[i],j-" + id + "] else 0.0, 0.5 : f32\n";
+    text += "    %c" + id + "[i,j] = matmul(k) %x[i,k], %x[%id[i],k] : f32\n";
+    text += "    %y[i+" + std::to_string(64 * n) + ",j] = mul %g" + id + "[i,j], %c" + id + "[i,j] : f32\n";
+  }
+  text += "  }\n  numerics {\n    accumulate f32\n  }\n}\n";
+  const auto begin = std::chrono::steady_clock::now();
+  const auto kernel = parse_kernel(text);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  ASSERT_TRUE(kernel.ok()) << format(kernel.errors()).substr(0, 2000);
+  EXPECT_EQ(kernel->values.size(), 3u * count + 1);
+  RecordProperty(
+      "megabytes_a_second", std::to_string(static_cast<double>(text.size()) / 1e6 / taken.count()));
+  std::printf("%.1f MB in %.2f s\n", static_cast<double>(text.size()) / 1e6, taken.count());
+  EXPECT_LT(taken.count(), 20);  // about a third of a second where nothing else runs
 }
 
 }  // namespace

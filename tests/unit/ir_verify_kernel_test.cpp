@@ -40,6 +40,7 @@ TEST(VerifyKernel, Axes) {
   EXPECT_EQ(after([](Kernel& k) { k.axes[1].size = INT64_MAX; }), Codes{"bad-size"});
   EXPECT_EQ(after([](Kernel& k) { k.axes.resize(65, Axis{"a", 1, false, {}}); })[0], "too-many-axes");
   EXPECT_EQ(after([](Kernel& k) { k.name = "a b"; }), Codes{"bad-name"});
+  EXPECT_EQ(after([](Kernel& k) { k.axes[1].dynamic = true; })[0], "dynamic-axes");
 }
 
 TEST(VerifyKernel, Buffers) {
