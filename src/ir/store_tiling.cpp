@@ -13,19 +13,14 @@ namespace {
 
 __extension__ typedef __int128 Wide;
 
-// start, start + stride, ... (`count` of them; stride > 0)
-struct Progression {
-  int64_t start = 0, stride = 1, count = 1;
-  int64_t last() const { return start + (count - 1) * stride; }
-};
-
-using Box = std::vector<Progression>;  // one per dimension, split ones as several
+using Box = std::vector<Digits>;
 
 // One dimension of a map as offset + sum of step * (0 to count-1), steps positive and ascending.
 struct Steps {
   int64_t offset = 0;
   struct Step {
     int64_t step, count;
+    AxisId axis;
   };
   std::vector<Step> steps;
 };
@@ -36,18 +31,19 @@ Steps steps_of(const Affine& affine, const std::vector<Axis>& axes) {
     const int64_t size = axes[axis].size;
     if (size == 1) continue;
     if (coefficient < 0) out.offset += coefficient * (size - 1);
-    out.steps.push_back({coefficient < 0 ? -coefficient : coefficient, size});
+    out.steps.push_back({coefficient < 0 ? -coefficient : coefficient, size, axis});
   }
   std::sort(out.steps.begin(), out.steps.end(), [](auto a, auto b) { return a.step < b.step; });
   return out;
 }
 
 // Steps that nest without a gap are one progression.
-std::optional<Progression> progression_of(const Steps& steps) {
-  Progression out{steps.offset, steps.steps.empty() ? 1 : steps.steps[0].step, 1};
-  for (auto [step, count] : steps.steps) {
+std::optional<Digits> progression_of(const Steps& steps) {
+  Digits out{steps.offset, steps.steps.empty() ? 1 : steps.steps[0].step, 1, {}};
+  for (auto [step, count, axis] : steps.steps) {
     if (Wide{step} != Wide{out.stride} * out.count) return std::nullopt;
     out.count *= count;
+    out.axes.insert(out.axes.begin(), axis);
   }
   return out;
 }
@@ -70,24 +66,35 @@ std::vector<int64_t> splits_of(const std::vector<Steps>& parts, int64_t size) {
   return splits;
 }
 
-// A part of one dimension as a box of its split dimensions, least significant first.
-bool append_split(const Steps& part, const std::vector<int64_t>& splits, int64_t size, Box& box) {
+// Row lengths of the split dimensions of one dimension, least significant first, and where each ends.
+std::vector<std::pair<int64_t, int64_t>> levels_of(const std::vector<int64_t>& splits, int64_t size) {
+  std::vector<std::pair<int64_t, int64_t>> levels;
+  int64_t row = 1;
+  for (int64_t whole : splits)
+    levels.emplace_back(std::exchange(row, whole), whole);
+  levels.emplace_back(row, size);
+  return levels;
+}
+
+// A part of one dimension as a box of its split dimensions.
+std::optional<Box> split_part(const Steps& part, const std::vector<std::pair<int64_t, int64_t>>& levels) {
+  Box box;
   int64_t rest = part.offset;
   size_t next = 0;
-  for (size_t level = 0; level <= splits.size(); ++level) {
-    const int64_t row = level == 0 ? 1 : splits[level - 1];
-    const int64_t whole = level < splits.size() ? splits[level] : size;
+  for (auto [row, whole] : levels) {
     Steps digit{rest % whole / row, {}};
     rest -= rest % whole;
     for (; next < part.steps.size() && part.steps[next].step < whole; ++next) {
-      if (part.steps[next].step % row != 0) return false;
-      digit.steps.push_back({part.steps[next].step / row, part.steps[next].count});
+      auto [step, count, axis] = part.steps[next];
+      if (step % row != 0) return std::nullopt;
+      digit.steps.push_back({step / row, count, axis});
     }
     auto progression = progression_of(digit);
-    if (!progression || progression->last() >= whole / row) return false;
-    box.push_back(*progression);
+    if (!progression || progression->last() >= whole / row) return std::nullopt;
+    box.insert(box.begin(), std::move(*progression));
   }
-  return next == part.steps.size();
+  if (next != part.steps.size()) return std::nullopt;
+  return box;
 }
 
 bool uses_each_axis_once(const StorePart& part, const std::vector<Axis>& axes) {
@@ -117,7 +124,7 @@ Wide inverse(Wide value, Wide modulus) {
 }
 
 // The first common element of the two endless progressions decides.
-bool disjoint(const Progression& a, const Progression& b) {
+bool disjoint(const Digits& a, const Digits& b) {
   const int64_t lowest = std::max(a.start, b.start), highest = std::min(a.last(), b.last());
   const int64_t common = std::gcd(a.stride, b.stride);
   const Wide difference = Wide{b.start} - a.start;
@@ -190,34 +197,59 @@ class OverlapFinder {
 
 }  // namespace
 
+std::optional<PartLayout> lay_out(
+    const std::vector<StorePart>& parts,
+    const std::vector<Axis>& axes,
+    const Shape& shape,
+    size_t& unproven) {
+  PartLayout layout;
+  layout.parts.resize(parts.size());
+  for (unproven = 0; unproven < parts.size(); ++unproven) {
+    if (!uses_each_axis_once(parts[unproven], axes)) return std::nullopt;
+  }
+  for (size_t d = 0; d < shape.size(); ++d) {
+    std::vector<Steps> steps;
+    for (const auto& part : parts)
+      steps.push_back(steps_of((*part.map)[d], axes));
+    const auto levels = levels_of(splits_of(steps, shape[d]), shape[d]);
+    for (auto level = levels.rbegin(); level != levels.rend(); ++level)
+      layout.shape.push_back(level->second / level->first);
+    for (unproven = 0; unproven < parts.size(); ++unproven) {
+      auto box = split_part(steps[unproven], levels);
+      if (!box) return std::nullopt;
+      auto& whole = layout.parts[unproven];
+      whole.insert(whole.end(), box->begin(), box->end());
+    }
+  }
+  return layout;
+}
+
 Tiling check_tiling(const std::vector<StorePart>& parts, const std::vector<Axis>& axes, const Shape& shape) {
   using Verdict = Tiling::Verdict;
   std::vector<size_t> filled;
+  std::vector<StorePart> stored_parts;
   for (size_t p = 0; p < parts.size(); ++p) {
     if (!uses_each_axis_once(parts[p], axes)) return {Verdict::unproven, p};
-    if (!is_empty(parts[p], axes)) filled.push_back(p);
+    if (is_empty(parts[p], axes)) continue;
+    filled.push_back(p);
+    stored_parts.push_back(parts[p]);
   }
-  std::vector<Box> boxes(parts.size());
-  for (size_t d = 0; d < shape.size(); ++d) {
-    std::vector<Steps> steps;
-    for (size_t p : filled)
-      steps.push_back(steps_of((*parts[p].map)[d], axes));
-    const auto splits = splits_of(steps, shape[d]);
-    for (size_t i = 0; i < filled.size(); ++i) {
-      if (!append_split(steps[i], splits, shape[d], boxes[filled[i]])) return {Verdict::unproven, filled[i]};
-    }
-  }
+  size_t unproven = 0;
+  const auto layout = lay_out(stored_parts, axes, shape, unproven);
+  if (!layout) return {Verdict::unproven, filled[unproven]};
   Wide stored = 0, elements = 1;
   for (auto size : shape)
     elements *= size;
-  for (size_t p : filled) {
+  for (const auto& box : layout->parts) {
     Wide count = 1;
-    for (const auto& progression : boxes[p])
+    for (const auto& progression : box)
       count *= progression.count;
     stored += count;
   }
-  if (auto pair = OverlapFinder(boxes).find(std::move(filled), 0))
-    return {Verdict::overlaps, pair->first, pair->second};
+  std::vector<size_t> all(filled.size());
+  std::iota(all.begin(), all.end(), 0);
+  if (auto pair = OverlapFinder(layout->parts).find(std::move(all), 0))
+    return {Verdict::overlaps, filled[pair->first], filled[pair->second]};
   if (stored != elements) return {Verdict::incomplete, 0, 0, static_cast<int64_t>(stored)};
   return {};
 }

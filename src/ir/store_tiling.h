@@ -3,6 +3,7 @@
 // j < 3 is three columns of a split dimension), with any stride in each of its dimensions.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "ir/kernel.h"
@@ -21,6 +22,24 @@ struct Tiling {
   size_t part = 0, other = 0;  // which part is unproven; which two overlap
   int64_t stored = 0;          // elements, when no two parts overlap
 };
+
+// One dimension of a part, split dimensions counting as several: the elements start, start + stride, ... of
+// it, `count` of them, are the mixed-radix numbers with the given axes as digits, most significant first.
+// Axes of size 1 have no digit.
+struct Digits {
+  int64_t start = 0, stride = 1, count = 1;
+  std::vector<AxisId> axes;
+  int64_t last() const { return start + (count - 1) * stride; }
+};
+
+// What the parts are boxes of. An axis with a negative coefficient runs through its part from the end.
+struct PartLayout {
+  Shape shape;                             // of the buffer, its dimensions split
+  std::vector<std::vector<Digits>> parts;  // per part and dimension of that shape; strides are positive
+};
+// Of parts that store something. Nothing when one of them, whose number `unproven` becomes, is no box.
+std::optional<PartLayout> lay_out(
+    const std::vector<StorePart>& parts, const std::vector<Axis>& axes, const Shape& shape, size_t& unproven);
 
 Tiling check_tiling(const std::vector<StorePart>& parts, const std::vector<Axis>& axes, const Shape& shape);
 

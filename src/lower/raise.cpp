@@ -1,168 +1,121 @@
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "lower/lower.h"
+#include "lower/raising.h"
 
 namespace autoperfect {
 
-namespace {
-
-// An index map of one dimension, undone: the elements start, start + stride... of it, `count` of them, are
-// the mixed-radix numbers with the given axes as digits, most significant first. Axes of size 1 have no
-// digit.
-struct Digits {
-  int64_t start = 0, stride = 1, count = 1;
-  std::vector<AxisId> axes;
-};
-
-class Raising {
- public:
-  explicit Raising(const Kernel& kernel) : kernel_(kernel), buffers_(kernel.buffers.size(), -1) {
-    graph_.name = kernel.name;
+Graph Raising::run() {
+  std::vector<std::vector<KernelValueId>> stores(kernel_.buffers.size());
+  for (size_t v = 0; v < kernel_.values.size(); ++v) {
+    if (kernel_.values[v].output >= 0)
+      stores[kernel_.values[v].output].push_back(static_cast<KernelValueId>(v));
   }
-
-  Graph run() {
-    std::vector<ValueId> outputs(kernel_.buffers.size(), -1);
-    for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
-      const Buffer& buffer = kernel_.buffers[b];
-      if (buffer.role == BufferRole::in) buffers_[b] = graph_.add_input(buffer.name, buffer.type);
-    }
-    for (const auto& value : kernel_.values) {
-      const bool is_plain = value.output < 0 || is_stored_plainly(value);
-      values_.push_back(compute(value, is_plain ? value.name : value.name + "_kept"));
-      if (value.output >= 0)
-        outputs[value.output] = is_plain ? values_.back() : stored(value, values_.back());
-    }
-    for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
-      if (kernel_.buffers[b].role == BufferRole::in) continue;
-      if (outputs[b] < 0) throw InternalError("[raise] nothing is stored to %" + kernel_.buffers[b].name);
-      graph_.outputs.push_back(outputs[b]);
-    }
-    return std::move(graph_);
+  for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
+    const Buffer& buffer = kernel_.buffers[b];
+    if (buffer.role == BufferRole::in) buffers_[b] = graph_.add_input(buffer.name, buffer.type);
   }
-
- private:
-  // The shape of a value over these axes: all axes of the kernel, those it does not vary over of size 1.
-  Shape spread(const std::vector<AxisId>& axes) const {
-    Shape shape(kernel_.axes.size(), 1);
-    for (auto axis : axes)
-      shape[axis] = kernel_.axes[axis].size;
-    return shape;
+  for (const auto& value : kernel_.values) {
+    const bool is_part = value.output >= 0 && stores[value.output].size() > 1;
+    const bool is_plain = value.output < 0 || (!is_part && is_stored_plainly(value));
+    values_.push_back(compute(value, value.name + (is_part ? "_part" : is_plain ? "" : "_kept")));
+    if (is_plain) named(values_.back(), value.name);
+    // An output is written as soon as it is complete.
+    if (value.output < 0 || stores[value.output].back() + 1 != static_cast<KernelValueId>(values_.size()))
+      continue;
+    buffers_[value.output] = is_plain ? values_.back() : stored(stores[value.output]);
   }
-  int64_t size_of_axis(AxisId axis) const { return kernel_.axes[axis].size; }
-  Shape sizes_of(const std::vector<AxisId>& axes) const {
-    Shape shape;
-    for (auto axis : axes)
-      shape.push_back(size_of_axis(axis));
-    return shape;
+  for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
+    if (kernel_.buffers[b].role == BufferRole::in) continue;
+    if (buffers_[b] < 0) throw InternalError("[raise] nothing is stored to %" + kernel_.buffers[b].name);
+    graph_.outputs.push_back(buffers_[b]);
   }
-  const Shape& shape(ValueId v) const { return graph_.type(v).shape; }
-
-  ValueId view(Op op, ValueId v, const char* attribute, std::vector<int64_t> value, const std::string& name) {
-    Attributes attributes;
-    attributes.set(attribute, std::move(value));
-    return graph_.add(op, {v}, std::move(attributes), name);
-  }
-  ValueId reshaped(ValueId v, const Shape& to, const std::string& name) {
-    return shape(v) == to ? v : view(Op::reshape, v, "shape", to, name);
-  }
-  ValueId broadcast(ValueId v, const Shape& to, const std::string& name) {
-    return shape(v) == to ? v : view(Op::broadcast, v, "shape", to, name);
-  }
-
-  Digits digits_of(const Affine& index) const;
-  ValueId sliced(ValueId v, const std::vector<Digits>& dims, const std::string& name);
-  ValueId load(const KernelOperand& operand);
-  ValueId literal(double value, Dtype dtype);
-  ValueId iota(AxisId axis, Dtype dtype);
-  ValueId operand(const KernelValue& value, int i);
-
-  ValueId compute(const KernelValue& value, const std::string& name);
-  ValueId reduce(const KernelValue& value, const std::string& name);
-  std::vector<AxisId> store_order(const KernelValue& value) const;
-  bool is_stored_plainly(const KernelValue& value) const;
-  ValueId stored(const KernelValue& value, ValueId v);
-
-  struct Known {
-    KernelOperand operand;
-    Dtype dtype;
-    ValueId value;
-  };
-
-  const Kernel& kernel_;
-  Graph graph_;
-  std::vector<ValueId> buffers_, values_;
-  std::vector<Known> known_;  // loads, literals and iotas already written
-};
-
-Digits Raising::digits_of(const Affine& index) const {
-  Digits digits;
-  digits.start = index.offset;
-  auto terms = index.terms;
-  std::erase_if(terms, [&](const auto& term) { return size_of_axis(term.first) == 1; });
-  if (terms.empty()) return digits;
-  std::sort(terms.begin(), terms.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-  digits.stride = terms.back().second;
-  for (size_t i = terms.size(); i-- > 0;) {
-    const auto& [axis, coefficient] = terms[i];
-    if (coefficient != digits.stride * digits.count) {
-      throw InternalError(
-          "[raise] an index map with axis " + kernel_.axes[axis].name + " is not a mixed radix");
-    }
-    digits.count *= size_of_axis(axis);
-    digits.axes.insert(digits.axes.begin(), axis);
-  }
-  return digits;
+  return std::move(graph_);
 }
 
-ValueId Raising::sliced(ValueId v, const std::vector<Digits>& dims, const std::string& name) {
-  std::vector<int64_t> start, stop, strides;
-  bool is_whole = true;
-  for (size_t d = 0; d < dims.size(); ++d) {
-    const auto& [first, stride, count, axes] = dims[d];
-    const int64_t n = shape(v)[d], last = first + (count - 1) * stride;
-    const int64_t end = stride > 0 ? last + 1
-                        : last > 0 ? last - 1
-                                   : -(n + 1);  // -1 would mean the last element
-    is_whole = is_whole && count == n && (stride == 1 || n <= 1);
-    start.push_back(first);
-    stop.push_back(count == 0 ? first : end);
-    strides.push_back(stride);
-  }
-  if (is_whole) return v;
+Shape Raising::spread(const std::vector<AxisId>& axes) const {
+  Shape shape(kernel_.axes.size(), 1);
+  for (auto axis : axes)
+    shape[axis] = size_of_axis(axis);
+  return shape;
+}
+
+Shape Raising::sizes_of(const std::vector<AxisId>& axes) const {
+  Shape shape;
+  for (auto axis : axes)
+    shape.push_back(size_of_axis(axis));
+  return shape;
+}
+
+ValueId Raising::view(
+    Op op, ValueId v, const char* attribute, std::vector<int64_t> value, const std::string& name) {
   Attributes attributes;
-  attributes.set("start", std::move(start));
-  attributes.set("stop", std::move(stop));
-  attributes.set("strides", std::move(strides));
-  return graph_.add(Op::slice, {v}, std::move(attributes), name);
+  attributes.set(attribute, std::move(value));
+  return graph_.add(op, {v}, std::move(attributes), name);
 }
 
-// The positions that sort `axes`, when they are not sorted.
-std::vector<int64_t> sorting_permutation(const std::vector<AxisId>& axes) {
-  std::vector<int64_t> order(axes.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return axes[a] < axes[b]; });
-  return order;
+ValueId Raising::reshaped(ValueId v, const Shape& to, const std::string& name) {
+  return shape(v) == to ? v : view(Op::reshape, v, "shape", to, name);
 }
 
-// Slice what is read, split dimensions into one per axis, bring the axes into order, spread them over all
-// axes.
-ValueId Raising::load(const KernelOperand& operand) {
-  const std::string name = kernel_.buffers[operand.id].name + "_view";
-  std::vector<Digits> dims;
-  std::vector<AxisId> axes;
-  for (const auto& index : operand.index) {
-    dims.push_back(digits_of(index));
-    axes.insert(axes.end(), dims.back().axes.begin(), dims.back().axes.end());
+ValueId Raising::broadcast(ValueId v, const Shape& to, const std::string& name) {
+  return shape(v) == to ? v : view(Op::broadcast, v, "shape", to, name);
+}
+
+ValueId Raising::concatenated(std::vector<ValueId> parts, int64_t axis, const std::string& name) {
+  if (parts.size() == 1) return parts[0];
+  Attributes attributes;
+  attributes.set("axis", axis);
+  return graph_.add(Op::concatenate, std::move(parts), std::move(attributes), name);
+}
+
+ValueId Raising::filled(double value, Dtype dtype, const Shape& to, const std::string& name) {
+  return broadcast(literal(value, dtype), to, name);
+}
+
+ValueId Raising::converted(ValueId v, Dtype dtype, const std::string& name) {
+  if (graph_.type(v).dtype == dtype) return v;
+  Attributes to;
+  to.set("dtype", dtype);
+  return graph_.add(Op::cast, {v}, std::move(to), name);
+}
+
+ValueId Raising::named(ValueId v, const std::string& name) {
+  if (graph_.values[v].name == name) return v;
+  auto has_name = [](const std::string& wanted) {
+    return [&wanted](const Value& value) { return value.name == wanted; };
+  };
+  auto& values = graph_.values;
+  auto holder = std::find_if(values.begin(), values.end(), has_name(name));
+  if (holder != values.end()) {
+    std::string other = name + "_1";
+    for (int i = 2; std::any_of(values.begin(), values.end(), has_name(other)); ++i)
+      other = name + "_" + std::to_string(i);
+    holder->name = other;
   }
-  const auto order = sorting_permutation(axes);
-  for (size_t i = 1; i < order.size(); ++i) {
-    if (axes[order[i]] == axes[order[i - 1]])
-      throw InternalError("[raise] an axis indexes two dimensions of " + name);
-  }
-  ValueId v = sliced(buffers_[operand.id], dims, name);
-  if (!std::is_sorted(order.begin(), order.end())) {
+  values[v].name = name;
+  return v;
+}
+
+ValueId Raising::over(ValueId v, const std::vector<AxisId>& axes, const Shape& to, const std::string& name) {
+  auto sorted = axes;
+  std::sort(sorted.begin(), sorted.end());
+  v = broadcast(v, spread(sorted), name);
+  if (sorted == axes) return reshaped(v, to, name);
+  std::vector<int64_t> order;
+  for (auto axis : axes)
+    order.push_back(std::lower_bound(sorted.begin(), sorted.end(), axis) - sorted.begin());
+  return reshaped(view(Op::transpose, reshaped(v, sizes_of(sorted), name), "axes", order, name), to, name);
+}
+
+ValueId Raising::spread_out(ValueId v, const std::vector<AxisId>& axes, const std::string& name) {
+  auto sorted = axes;
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted != axes) {
+    std::vector<int64_t> order;
+    for (auto axis : sorted)
+      order.push_back(std::find(axes.begin(), axes.end(), axis) - axes.begin());
     v = view(Op::transpose, reshaped(v, sizes_of(axes), name), "axes", order, name);
   }
   return axes.empty() && shape(v).empty() ? v : reshaped(v, spread(axes), name);
@@ -181,18 +134,17 @@ ValueId Raising::iota(AxisId axis, Dtype dtype) {
   attributes.set("size", size_of_axis(axis));
   attributes.set("dtype", is_integer(dtype) ? dtype : Dtype::i32);
   ValueId v = graph_.add(Op::arange, {}, std::move(attributes), name);
-  if (graph_.type(v).dtype != dtype) {
-    Attributes to;
-    to.set("dtype", dtype);
-    v = graph_.add(Op::cast, {v}, std::move(to), name);
-  }
-  return reshaped(v, spread({axis}), name);
+  return reshaped(converted(v, dtype, name), spread({axis}), name);
 }
 
+namespace {
+
 bool same_operand(const KernelOperand& a, const KernelOperand& b) {
-  return a.kind == b.kind && a.id == b.id && a.index == b.index &&
-         std::memcmp(&a.literal, &b.literal, 8) == 0;
+  return a.kind == b.kind && a.id == b.id && a.index == b.index && a.gathered == b.gathered &&
+         a.guarded == b.guarded && std::memcmp(&a.literal, &b.literal, sizeof a.literal) == 0;
 }
+
+}  // namespace
 
 ValueId Raising::operand(const KernelValue& value, int i) {
   const KernelOperand& asked = value.operands[i];
@@ -218,9 +170,20 @@ ValueId Raising::operand(const KernelValue& value, int i) {
 }
 
 ValueId Raising::compute(const KernelValue& value, const std::string& name) {
-  if (class_of(value.op) == OpClass::reduction) return reduce(value, name);
+  switch (class_of(value.op)) {
+    case OpClass::reduction:
+      return reduce(value, name);
+    case OpClass::scan:
+      return scan(value, name);
+    case OpClass::gemm:
+      return contract(value, name);
+    default:
+      return elementwise(value, name);
+  }
+}
+
+ValueId Raising::elementwise(const KernelValue& value, const std::string& name) {
   std::vector<ValueId> operands;
-  Shape shape_of_operands;
   for (size_t i = 0; i < value.operands.size(); ++i)
     operands.push_back(operand(value, static_cast<int>(i)));
   Attributes attributes = value.attributes;
@@ -259,43 +222,12 @@ ValueId Raising::reduce(const KernelValue& value, const std::string& name) {
   return graph_.add(value.op, {v}, std::move(attributes), name);
 }
 
-// The axes of a stored value in the order of the buffer's dimensions. Together they must fill the buffer.
-std::vector<AxisId> Raising::store_order(const KernelValue& value) const {
-  const Buffer& buffer = kernel_.buffers[value.output];
-  std::vector<AxisId> axes;
-  for (size_t d = 0; d < value.store.size(); ++d) {
-    const Digits digits = digits_of(value.store[d]);
-    const bool is_whole = digits.count == buffer.type.shape[d] && (digits.stride == 1 || digits.count <= 1);
-    if (!is_whole || digits.start != 0) throw InternalError("[raise] %" + buffer.name + " is stored in part");
-    axes.insert(axes.end(), digits.axes.begin(), digits.axes.end());
-  }
-  return axes;
+ValueId Raising::scan(const KernelValue& value, const std::string& name) {
+  Attributes attributes = value.attributes;
+  attributes.set("axis", static_cast<int64_t>(value.scanned));
+  const ValueId v = broadcast(operand(value, 0), spread(value.axes), name + "_in");
+  return graph_.add(value.op, {v}, std::move(attributes), name);
 }
-
-// As it is computed: spread over all axes, or a scalar.
-bool Raising::is_stored_plainly(const KernelValue& value) const {
-  const auto axes = store_order(value);
-  return std::is_sorted(axes.begin(), axes.end()) &&
-         kernel_.buffers[value.output].type.shape == spread(value.axes);
-}
-
-ValueId Raising::stored(const KernelValue& value, ValueId v) {
-  const Buffer& buffer = kernel_.buffers[value.output];
-  const auto axes = store_order(value);
-  auto sorted = axes;
-  std::sort(sorted.begin(), sorted.end());
-  if (sorted != axes) {
-    std::vector<int64_t> order;
-    for (auto axis : axes)
-      order.push_back(std::lower_bound(sorted.begin(), sorted.end(), axis) - sorted.begin());
-    const bool is_last = sizes_of(axes) == buffer.type.shape;
-    v = reshaped(v, sizes_of(sorted), buffer.name + "_flat");
-    v = view(Op::transpose, v, "axes", order, is_last ? buffer.name : buffer.name + "_turned");
-  }
-  return reshaped(v, buffer.type.shape, buffer.name);
-}
-
-}  // namespace
 
 Graph raise(const Kernel& kernel) {
   return Raising(kernel).run();

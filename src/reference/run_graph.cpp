@@ -51,6 +51,7 @@ Array arange(const Node& node, const TensorType& type, Precision precision) {
   return out;
 }
 
+// Products are not rounded, as in KernelIR: whether MLX rounds them depends on the instructions it finds.
 Array matmul(const Array& a, const Array& b, const TensorType& type, Precision precision) {
   const bool rounds = precision == Precision::exact;
   const Dtype wide = type.dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32;
@@ -67,8 +68,8 @@ Array matmul(const Array& a, const Array& b, const TensorType& type, Precision p
     double sum = 0;
     for (int64_t k = 0; k < depth; ++k) {
       at_a[column] = at_b[row] = k;
-      const double product = a.reals[walk_a.at(at_a)] * b.reals[walk_b.at(at_b)];
-      sum = rounds ? round_to(wide, sum + round_to(wide, product)) : sum + product;
+      sum += a.reals[walk_a.at(at_a)] * b.reals[walk_b.at(at_b)];
+      if (rounds) sum = round_to(wide, sum);
     }
     out.reals[element++] = rounds ? round_to(type.dtype, sum) : sum;
   });
