@@ -1,10 +1,11 @@
 #include "fuse/fuse.h"
 
 #include <algorithm>
-#include <set>
+#include <unordered_map>
 
-#include "fuse/domain.h"
+#include "fuse/finish.h"
 #include "fuse/grow.h"
+#include "fuse/legal.h"
 
 namespace autoperfect {
 namespace {
@@ -13,141 +14,128 @@ namespace {
 constexpr double least_gain = 1.15;
 constexpr double least_seconds_saved = 3e-6;
 
-bool is_view(const Graph& graph, NodeId id) {
-  return class_of(graph.nodes[id].op) == OpClass::view;
-}
-
-// Views at the end of a region cost MLX nothing; they stay with MLX.
-void trim_trailing_views(const Graph& graph, const Uses& uses, std::vector<NodeId>& nodes) {
-  std::set<NodeId> member(nodes.begin(), nodes.end());
-  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
-    if (!is_view(graph, *it)) continue;
-    auto& readers = uses.readers[graph.nodes[*it].results[0]];
-    if (std::none_of(readers.begin(), readers.end(), [&](NodeId r) { return member.count(r); }))
-      member.erase(*it);
-  }
-  nodes.assign(member.begin(), member.end());
-}
-
-// What the region must hand out: values that others read, views of them seen through.
-std::vector<ValueId> find_outputs(const Graph& graph, const Uses& uses, const std::vector<NodeId>& nodes) {
-  std::set<NodeId> member(nodes.begin(), nodes.end());
-  std::set<ValueId> outputs;
-  for (NodeId id : nodes) {
-    for (ValueId v : graph.nodes[id].results) {
-      auto& readers = uses.readers[v];
-      bool outside = uses.is_output[v] ||
-                     std::any_of(readers.begin(), readers.end(), [&](NodeId r) { return !member.count(r); });
-      if (!outside) continue;
-      ValueId seen = v;
-      while (graph.producer(seen) && member.count(graph.values[seen].producer) &&
-             is_view(graph, graph.values[seen].producer))
-        seen = graph.producer(seen)->operands[0];
-      if (graph.producer(seen) && member.count(graph.values[seen].producer)) outputs.insert(seen);
-    }
-  }
-  return {outputs.begin(), outputs.end()};
-}
-
-std::vector<ValueId> find_inputs(const Graph& graph, const std::vector<NodeId>& nodes) {
-  std::set<NodeId> member(nodes.begin(), nodes.end());
-  std::vector<ValueId> inputs;
-  for (NodeId id : nodes) {
-    for (ValueId v : graph.nodes[id].operands) {
-      NodeId p = graph.values[v].producer;
-      if (is_inlined(graph, v) || (p >= 0 && member.count(p))) continue;
-      if (std::find(inputs.begin(), inputs.end(), v) == inputs.end()) inputs.push_back(v);
-    }
-  }
-  return inputs;
-}
-
-// Views of what the region reads become index maps of its loads, unless the whole is then no longer legal.
-void fold_input_views(const Graph& graph, std::vector<NodeId>& nodes) {
-  for (bool grew = true; grew;) {
-    grew = false;
-    for (ValueId v : find_inputs(graph, nodes)) {
-      NodeId p = graph.values[v].producer;
-      if (p < 0 || !is_view(graph, p)) continue;
-      auto with = nodes;
-      with.insert(std::lower_bound(with.begin(), with.end(), p), p);
-      if (std::holds_alternative<Refusal>(find_domain(graph, with))) continue;
-      nodes = std::move(with);
-      grew = true;
-      break;
-    }
-  }
-}
+struct KindName {
+  RegionKind kind;
+  std::string_view name;
+};
+constexpr KindName kind_names[] = {
+    {RegionKind::elementwise, "elementwise"},
+    {RegionKind::row_reduction, "row_reduction"},
+    {RegionKind::full_reduction, "full_reduction"},
+    {RegionKind::column_reduction, "column_reduction"},
+    {RegionKind::scan, "scan"},
+    {RegionKind::contraction, "contraction"},
+};
 
 std::string why_legal(const Graph& graph, const Region& region) {
-  int elementwise = 0, reductions = 0, views = 0;
-  for (NodeId id : region.nodes) {
-    auto op_class = class_of(graph.nodes[id].op);
-    elementwise += op_class == OpClass::elementwise;
-    reductions += op_class == OpClass::reduction;
-    views += op_class == OpClass::view;
-  }
-  auto count = [](int n, const std::string& what) {
-    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+  std::vector<std::pair<OpClass, int>> counts;
+  for (auto op_class : {OpClass::elementwise, OpClass::reduction, OpClass::scan, OpClass::gemm, OpClass::indexing, OpClass::view})
+    counts.push_back({op_class, 0});
+  for (NodeId id : region.nodes)
+    for (auto& [op_class, n] : counts)
+      n += class_of(graph.nodes[id].op) == op_class;
+  auto phrase = [](OpClass op_class, int n) -> std::string {
+    std::string s = n == 1 ? "" : "s";
+    switch (op_class) {
+      case OpClass::elementwise:
+        return "elementwise op" + s;
+      case OpClass::reduction:
+        return "reduction" + s + " over the same axes";
+      case OpClass::scan:
+        return "scan" + s + " along the same axis";
+      case OpClass::gemm:
+        return "contraction";
+      case OpClass::indexing:
+        return std::string(n == 1 ? "index map" : "index maps");
+      default:
+        return "view" + s + " folded into loads";
+    }
   };
-  std::string text = count(elementwise, "elementwise op");
-  if (reductions) text += ", " + count(reductions, "reduction") + " over the same axes";
-  if (views) text += ", " + count(views, "view") + " folded into loads";
+  std::string text;
+  for (auto [op_class, n] : counts)
+    if (n > 0) text += (text.empty() ? "" : ", ") + std::to_string(n) + " " + phrase(op_class, n);
+  if (!region.recomputed.empty())
+    text += ", " + std::to_string(region.recomputed.size()) + " of them computed again rather than read";
   return text + "; no barrier between them, every other use is an output";
+}
+
+// Every edge that leaves or enters a region, with the first reason that holds.
+std::vector<Stop> find_stops(
+    const Graph& graph,
+    const Growth& growth,
+    const std::vector<Region>& regions,
+    const std::vector<std::string>& late_refusals) {
+  std::vector<std::vector<int>> regions_of(graph.nodes.size());
+  for (size_t r = 0; r < regions.size(); ++r)
+    for (NodeId id : regions[r].nodes)
+      regions_of[id].push_back(static_cast<int>(r));
+  auto fusable = [&](NodeId id) {
+    int u = growth.unit_of(id);
+    return u < 0 || growth.units()[u].fusable;
+  };
+  std::vector<Stop> stops;
+  for (NodeId c = 0; c < static_cast<NodeId>(graph.nodes.size()); ++c) {
+    if (class_of(graph.nodes[c].op) == OpClass::view) continue;
+    for (ValueId v : reads_of(graph, growth.flow(), c)) {
+      NodeId p = graph.values[v].producer;
+      if (p < 0 || (regions_of[p].empty() && regions_of[c].empty())) continue;
+      auto together = [&](int r) { return std::find(regions_of[p].begin(), regions_of[p].end(), r) != regions_of[p].end(); };
+      if (!regions_of[c].empty() && std::all_of(regions_of[c].begin(), regions_of[c].end(), together)) continue;
+      std::string reason = !fusable(c)                ? growth.refusal(c)
+                           : !fusable(p)              ? growth.refusal(p)
+                           : !late_refusals[c].empty() ? late_refusals[c]
+                           : !late_refusals[p].empty() ? late_refusals[p]
+                                                       : growth.refusal(c);
+      if (reason.empty()) reason = "something between the two runs outside of the kernel";
+      stops.push_back({p, c, std::move(reason)});
+    }
+  }
+  return stops;
+}
+
+bool wins(const RegionCost& cost) {
+  return cost.unfused_seconds > least_gain * cost.fused_seconds &&
+         cost.unfused_seconds - cost.fused_seconds > least_seconds_saved;
 }
 
 }  // namespace
 
 std::string_view name(RegionKind kind) {
-  switch (kind) {
-    case RegionKind::elementwise:
-      return "elementwise";
-    case RegionKind::row_reduction:
-      return "row_reduction";
-    case RegionKind::full_reduction:
-      return "full_reduction";
-    case RegionKind::column_reduction:
-      return "column_reduction";
-  }
+  for (auto& known : kind_names)
+    if (known.kind == kind) return known.name;
   return "";
 }
 
+std::vector<RegionKind> all_region_kinds() {
+  std::vector<RegionKind> kinds;
+  for (auto& known : kind_names)
+    kinds.push_back(known.kind);
+  return kinds;
+}
+
 Plan fuse(const Graph& graph, const Target& target, const FuseOptions& options) {
-  Growth growth = grow_units(graph);
-  Uses uses = find_uses(graph);
+  Growth growth(graph, target);
+  growth.run();
+  std::vector<int> order;
+  for (size_t u = 0; u < growth.units().size(); ++u)
+    if (growth.units()[u].fusable && !growth.units()[u].nodes.empty()) order.push_back(static_cast<int>(u));
+  auto rank = [&](int u) { return std::pair(growth.units()[u].level, growth.units()[u].nodes[0]); };
+  std::sort(order.begin(), order.end(), [&](int a, int b) { return rank(a) < rank(b); });
+  std::vector<std::string> refusals(graph.nodes.size());
+  std::vector<Region> found;
+  for (int u : order) {
+    auto parts = finish(graph, growth, u, options, refusals);
+    std::move(parts.begin(), parts.end(), std::back_inserter(found));
+  }
   Plan plan;
-  plan.stops = std::move(growth.stops);
-  for (auto& unit : growth.units) {
-    if (!unit.fusable || unit.nodes.empty()) continue;
-    Region region;
-    region.nodes = std::move(unit.nodes);
-    trim_trailing_views(graph, uses, region.nodes);
-    fold_input_views(graph, region.nodes);
-    bool only_views =
-        std::all_of(region.nodes.begin(), region.nodes.end(), [&](NodeId id) { return is_view(graph, id); });
-    if (only_views) continue;
-    auto domain = find_domain(graph, region.nodes);
-    if (auto* refusal = std::get_if<Refusal>(&domain)) {
-      plan.stops.push_back({region.nodes.front(), region.nodes.back(), refusal->reason});
-      continue;
-    }
-    region.kind = std::get<Domain>(domain).kind;
-    region.outputs = find_outputs(graph, uses, region.nodes);
-    region.inputs = find_inputs(graph, region.nodes);
-    if (region.outputs.empty()) continue;
+  plan.stops = find_stops(graph, growth, found, refusals);
+  for (auto& region : found) {
     region.cost = cost_of(graph, region.nodes, region.inputs, region.outputs, target);
     region.reason = why_legal(graph, region);
-    bool wins = region.cost.unfused_seconds > least_gain * region.cost.fused_seconds &&
-                region.cost.unfused_seconds - region.cost.fused_seconds > least_seconds_saved;
-    if (wins || !options.gate_by_cost) {
-      plan.regions.push_back(std::move(region));
-    } else {
-      region.reason = "predicted to gain too little over MLX";
-      plan.declined.push_back(std::move(region));
-    }
+    bool kept = !options.gate_by_cost || wins(region.cost);
+    if (!kept) region.reason = "predicted to gain too little over MLX";
+    (kept ? plan.regions : plan.declined).push_back(std::move(region));
   }
-  auto by_last_node = [](const Region& a, const Region& b) { return a.nodes.back() < b.nodes.back(); };
-  std::stable_sort(plan.regions.begin(), plan.regions.end(), by_last_node);
   return plan;
 }
 

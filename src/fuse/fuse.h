@@ -3,6 +3,7 @@
 // changes the graph.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,16 +12,24 @@
 
 namespace autoperfect {
 
-enum class RegionKind : uint8_t { elementwise, row_reduction, full_reduction, column_reduction };
+enum class RegionKind : uint8_t {
+  elementwise,
+  row_reduction,
+  full_reduction,
+  column_reduction,
+  scan,
+  contraction
+};
 std::string_view name(RegionKind kind);
+std::vector<RegionKind> all_region_kinds();
 
 struct Region {
   RegionKind kind = RegionKind::elementwise;
-  std::vector<NodeId> nodes;  // ascending
-  std::vector<ValueId>
-      inputs;  // read from outside, in order of first use; views of them are folded into loads
-  std::vector<ValueId> outputs;  // read outside or returned, ascending
-  std::string reason;            // why it is legal
+  std::vector<NodeId> nodes;       // ascending, with the views folded into its loads
+  std::vector<NodeId> recomputed;  // those of them that another region, too, computes
+  std::vector<ValueId> inputs;     // read from outside, in order of first use
+  std::vector<ValueId> outputs;    // read outside or returned, ascending
+  std::string reason;              // why it is legal
   RegionCost cost;
 };
 
@@ -32,15 +41,21 @@ struct Stop {
 };
 
 struct Plan {
-  std::vector<Region> regions;   // disjoint, in topological order
+  std::vector<Region> regions;   // in an order in which they can run
   std::vector<Region> declined;  // legal, but the cost gate expects no gain; reason says so
   std::vector<Stop> stops;
 };
 
 struct FuseOptions {
-  bool gate_by_cost = true;  // false: keep every legal region of two or more nodes (tests)
+  bool gate_by_cost = true;  // false: keep every legal region (tests)
+  // Whether there is a way to write a kernel for the region. Where there is none, the region is cut around
+  // what is neither elementwise nor a reduction. Absent: there always is.
+  std::function<bool(const Graph&, const Region&)> can_generate;
 };
 
 Plan fuse(const Graph& graph, const Target& target, const FuseOptions& options = {});
+
+// Every violation of the invariants of a plan, listed at the head of verify_plan.cpp.
+std::vector<Diagnostic> verify(const Graph& graph, const Plan& plan);
 
 }  // namespace autoperfect

@@ -1,179 +1,236 @@
 #include "fuse/grow.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 
-#include "fuse/domain.h"
+#include "fuse/legal.h"
+#include "fuse/trace.h"
 
 namespace autoperfect {
 namespace {
 
-std::vector<NodeId> merged(const std::vector<NodeId>& a, const std::vector<NodeId>& b) {
-  std::vector<NodeId> both;
+template <typename T>
+std::vector<T> merged(const std::vector<T>& a, const std::vector<T>& b) {
+  std::vector<T> both;
+  both.reserve(a.size() + b.size());
   std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
   return both;
 }
 
-class Grower {
- public:
-  explicit Grower(const Graph& graph)
-      : graph_(graph), uses_(find_uses(graph)), unit_of_(graph.nodes.size(), -1) {}
-
-  Growth run() {
-    for (NodeId id = 0; id < static_cast<NodeId>(graph_.nodes.size()); ++id)
-      place(id);
-    sink();
-    join_siblings();
-    return std::move(growth_);
-  }
-
- private:
-  int unit_of_value(ValueId v) const {
-    NodeId p = graph_.values[v].producer;
-    return p < 0 ? -1 : unit_of_[p];
-  }
-  void place(NodeId id);
-  void start(NodeId id, int level, bool fusable);
-  std::string why_not(const std::vector<NodeId>& nodes) const;
-  void absorb(int into, int from);
-  void sink();
-  void join_siblings();
-  int only_reader(int unit) const;
-  void stop(const std::set<int>& units, NodeId consumer, const std::string& reason);
-
-  const Graph& graph_;
-  Uses uses_;
-  std::vector<int> unit_of_;
-  Growth growth_;
-};
-
-void Grower::start(NodeId id, int level, bool fusable) {
-  unit_of_[id] = static_cast<int>(growth_.units.size());
-  growth_.units.push_back({{id}, level, fusable});
-}
-
-std::string Grower::why_not(const std::vector<NodeId>& nodes) const {
-  if (nodes.size() > most_nodes) return "the kernel would hold over " + std::to_string(most_nodes) + " ops";
-  std::set<ValueId> buffers;
-  std::set<NodeId> member(nodes.begin(), nodes.end());
-  for (NodeId id : nodes) {
-    for (ValueId v : graph_.nodes[id].operands) {
-      NodeId p = graph_.values[v].producer;
-      if (!is_inlined(graph_, v) && (p < 0 || !member.count(p))) buffers.insert(v);
-    }
-  }
-  if (buffers.size() > most_buffers)
-    return "the kernel would read over " + std::to_string(most_buffers) + " buffers";
-  auto domain = find_domain(graph_, nodes);
-  auto* refusal = std::get_if<Refusal>(&domain);
-  return refusal ? refusal->reason : "";
-}
-
-void Grower::stop(const std::set<int>& units, NodeId consumer, const std::string& reason) {
-  for (int u : units)
-    growth_.stops.push_back({growth_.units[u].nodes.back(), consumer, reason});
-}
-
-void Grower::absorb(int into, int from) {
-  auto& target = growth_.units[into];
-  target.nodes = merged(target.nodes, growth_.units[from].nodes);
-  for (NodeId id : growth_.units[from].nodes)
-    unit_of_[id] = into;
-  growth_.units[from].nodes.clear();
-}
-
-void Grower::place(NodeId id) {
-  const Node& node = graph_.nodes[id];
-  if (!node.results.empty() && is_inlined(graph_, node.results[0])) return;
-  int level = -1;
-  std::set<int> latest;
-  for (ValueId v : node.operands) {
-    int u = unit_of_value(v);
-    if (u < 0 || growth_.units[u].level < level) continue;
-    if (growth_.units[u].level > level) latest.clear();
-    level = growth_.units[u].level;
-    latest.insert(u);
-  }
-  if (auto reason = why_not_fusable(graph_, id); !reason.empty()) {
-    stop(latest, id, reason);
-    return start(id, level + 1, false);
-  }
-  if (auto reason = why_not({id}); !reason.empty()) {
-    stop(latest, id, reason);
-    return start(id, level + 1, false);
-  }
-  bool after_boundary =
-      std::any_of(latest.begin(), latest.end(), [&](int u) { return !growth_.units[u].fusable; });
-  if (latest.empty() || after_boundary) return start(id, level + 1, true);
-  std::vector<NodeId> together{id};
-  for (int u : latest)
-    together = merged(together, growth_.units[u].nodes);
-  if (auto reason = why_not(together); !reason.empty()) {
-    stop(latest, id, reason);
-    return start(id, level + 1, true);
-  }
-  int first = *latest.begin();
-  for (int u : latest)
-    if (u != first) absorb(first, u);
-  growth_.units[first].nodes = merged(growth_.units[first].nodes, {id});
-  unit_of_[id] = first;
-}
-
-// The one fusable unit that reads everything `unit` gives; -1 when there are more, or it is returned.
-int Grower::only_reader(int unit) const {
-  int reader = -1;
-  for (NodeId id : growth_.units[unit].nodes) {
-    for (ValueId v : graph_.nodes[id].results) {
-      if (uses_.is_output[v]) return -1;
-      for (NodeId r : uses_.readers[v]) {
-        int u = unit_of_[r];
-        if (u == unit) continue;
-        if (u < 0 || (reader >= 0 && u != reader)) return -1;
-        reader = u;
-      }
-    }
-  }
-  return reader >= 0 && growth_.units[reader].fusable ? reader : -1;
-}
-
-// A unit read by one later unit alone can wait for it: moving work later never forms a cycle.
-void Grower::sink() {
-  for (int u = static_cast<int>(growth_.units.size()) - 1; u >= 0; --u) {
-    if (!growth_.units[u].fusable || growth_.units[u].nodes.empty()) continue;
-    int reader = only_reader(u);
-    if (reader < 0) continue;
-    auto together = merged(growth_.units[u].nodes, growth_.units[reader].nodes);
-    if (why_not(together).empty()) absorb(reader, u);
-  }
-}
-
-// Units of one level never depend on each other; those that read the same tensor share the trip to memory.
-void Grower::join_siblings() {
-  std::map<std::pair<int, ValueId>, int> first_reader;
-  for (int u = 0; u < static_cast<int>(growth_.units.size()); ++u) {
-    if (!growth_.units[u].fusable || growth_.units[u].nodes.empty()) continue;
-    std::set<ValueId> read;
-    for (NodeId id : growth_.units[u].nodes)
-      for (ValueId v : graph_.nodes[id].operands)
-        if (!is_inlined(graph_, v) && unit_of_value(v) != u && graph_.type(v).rank() > 0) read.insert(v);
-    int home = u;
-    for (ValueId v : read) {
-      auto [it, fresh] = first_reader.try_emplace({growth_.units[u].level, v}, u);
-      if (fresh || it->second == home || home != u) continue;
-      auto together = merged(growth_.units[u].nodes, growth_.units[it->second].nodes);
-      if (why_not(together).empty()) absorb(home = it->second, u);
-    }
-    if (home != u)
-      for (ValueId v : read)
-        first_reader[{growth_.units[home].level, v}] = home;
-  }
-}
-
 }  // namespace
 
-Growth grow_units(const Graph& graph) {
-  return Grower(graph).run();
+Growth::Growth(const Graph& graph, const Target& target)
+    : graph_(graph),
+      target_(target),
+      flow_(graph),
+      unit_of_(graph.nodes.size(), -1),
+      copied_to_(graph.nodes.size()),
+      refusals_(graph.nodes.size()) {}
+
+void Growth::run() {
+  for (NodeId id = 0; id < static_cast<NodeId>(graph_.nodes.size()); ++id)
+    place(id);
+  sink();
+  recompute();
+  join_readers();
+  delay_levels();
+  join_readers();
+  join_alike();
+}
+
+bool Growth::contains(int unit, NodeId node) const {
+  return std::binary_search(units_[unit].nodes.begin(), units_[unit].nodes.end(), node);
+}
+
+std::vector<int> Growth::reader_units(ValueId value) const {
+  std::vector<int> found;
+  NodeId producer = graph_.values[value].producer;
+  auto note = [&](int u) {
+    if (u >= 0 && !(producer >= 0 && contains(u, producer))) found.push_back(u);
+  };
+  for (NodeId reader : flow_.readers[value]) {
+    note(unit_of_[reader]);
+    for (int u : copied_to_[reader])
+      note(u);
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+std::vector<ValueId> Growth::unit_reads(int unit) const {
+  std::vector<ValueId> reads;
+  for (NodeId id : units_[unit].nodes)
+    for (ValueId v : reads_of(graph_, flow_, id)) {
+      NodeId p = graph_.values[v].producer;
+      if (p < 0 || !contains(unit, p)) reads.push_back(v);
+    }
+  std::sort(reads.begin(), reads.end());
+  reads.erase(std::unique(reads.begin(), reads.end()), reads.end());
+  return reads;
+}
+
+std::vector<ValueId> Growth::outputs_of(int unit) const {
+  std::vector<ValueId> outputs;
+  auto& copies = units_[unit].copies;
+  for (NodeId id : units_[unit].nodes) {
+    if (std::binary_search(copies.begin(), copies.end(), id)) continue;
+    for (ValueId v : graph_.nodes[id].results)
+      if (flow_.is_output[v] || !reader_units(v).empty()) outputs.push_back(v);
+  }
+  std::sort(outputs.begin(), outputs.end());
+  return outputs;
+}
+
+// Everything it reads has its shape, or is a scalar; nothing is a view.
+bool Growth::is_plain(NodeId id) const {
+  const Node& node = graph_.nodes[id];
+  if (class_of(node.op) != OpClass::elementwise) return false;
+  auto& shape = graph_.type(node.results[0]).shape;
+  return std::all_of(node.operands.begin(), node.operands.end(), [&](ValueId v) {
+    bool scalar = is_inlined(graph_, v) && graph_.type(v).rank() == 0;
+    return scalar || (!is_inlined(graph_, v) && flow_.base[v] == v && graph_.type(v).shape == shape);
+  });
+}
+
+// While regions grow only what nobody in them reads counts as an output: what is still to come may read the
+// rest.
+std::string Growth::why_not(const std::vector<NodeId>& nodes) const {
+  if (nodes.size() > most_nodes) return "the kernel would hold over " + std::to_string(most_nodes) + " ops";
+  std::vector<ValueId> outputs;
+  for (NodeId id : nodes) {
+    for (ValueId v : graph_.nodes[id].results) {
+      auto& readers = flow_.readers[v];
+      bool read = std::any_of(readers.begin(), readers.end(), [&](NodeId r) {
+        return std::binary_search(nodes.begin(), nodes.end(), r);
+      });
+      if (!read || flow_.is_output[v]) outputs.push_back(v);
+    }
+  }
+  std::sort(outputs.begin(), outputs.end());
+  auto traced = trace(graph_, nodes, outputs);
+  if (auto* refusal = std::get_if<Refusal>(&traced)) return refusal->reason;
+  if (std::get<Trace>(traced).inputs.size() > most_buffers)
+    return "the kernel would read over " + std::to_string(most_buffers) + " buffers";
+  return "";
+}
+
+Unit Growth::union_of(const Unit& a, const Unit& b) const {
+  Unit together;
+  together.nodes = merged(a.nodes, b.nodes);
+  auto shape = [&](const Unit& u) { return graph_.type(graph_.nodes[u.nodes[0]].results[0]).shape; };
+  together.plain = a.plain && b.plain && shape(a) == shape(b);
+  if (!together.plain) return together;
+  for (ValueId v : merged(a.reads, b.reads)) {
+    NodeId p = graph_.values[v].producer;
+    if (p < 0 || !std::binary_search(together.nodes.begin(), together.nodes.end(), p)) together.reads.push_back(v);
+  }
+  return together;
+}
+
+std::string Growth::why_not(const Unit& unit) const {
+  if (!unit.plain) return why_not(unit.nodes);
+  if (unit.nodes.size() > most_nodes) return "the kernel would hold over " + std::to_string(most_nodes) + " ops";
+  if (unit.reads.size() > most_buffers)
+    return "the kernel would read over " + std::to_string(most_buffers) + " buffers";
+  return "";
+}
+
+void Growth::absorb(int into, int from, Unit together) {
+  auto& target = units_[into];
+  auto& source = units_[from];
+  for (NodeId id : source.nodes) {
+    if (unit_of_[id] == from) unit_of_[id] = into;
+    auto& copies = copied_to_[id];
+    bool copied = std::find(copies.begin(), copies.end(), from) != copies.end();
+    std::erase(copies, from);
+    if (copied && std::find(copies.begin(), copies.end(), into) == copies.end()) copies.push_back(into);
+  }
+  together.copies = merged(target.copies, source.copies);
+  for (NodeId id : together.nodes)
+    if (unit_of_[id] == into) std::erase(copied_to_[id], into);
+  std::erase_if(together.copies, [&](NodeId id) { return unit_of_[id] == into; });
+  together.level = target.level;
+  target = std::move(together);
+  source = Unit{};
+}
+
+bool Growth::merge(int into, int from) {
+  Unit together = union_of(units_[into], units_[from]);
+  if (!why_not(together).empty()) return false;
+  absorb(into, from, std::move(together));
+  return true;
+}
+
+void Growth::start(NodeId id, int level, bool fusable) {
+  unit_of_[id] = static_cast<int>(units_.size());
+  Unit unit;
+  unit.nodes = {id};
+  unit.level = level;
+  unit.fusable = fusable;
+  unit.plain = fusable && is_plain(id);
+  if (unit.plain) {
+    unit.reads = reads_of(graph_, flow_, id);
+    std::sort(unit.reads.begin(), unit.reads.end());
+  }
+  units_.push_back(std::move(unit));
+}
+
+void Growth::place(NodeId id) {
+  const Node& node = graph_.nodes[id];
+  if (class_of(node.op) == OpClass::view) return;
+  if (!node.results.empty() && is_inlined(graph_, node.results[0])) return;
+  int level = -1;
+  std::vector<int> latest;
+  for (ValueId v : node.operands) {
+    NodeId p = graph_.values[flow_.base[v]].producer;
+    int u = p < 0 ? -1 : unit_of_[p];
+    if (u < 0 || units_[u].level < level) continue;
+    if (units_[u].level > level) latest.clear();
+    level = units_[u].level;
+    latest.push_back(u);
+  }
+  std::sort(latest.begin(), latest.end());
+  latest.erase(std::unique(latest.begin(), latest.end()), latest.end());
+  auto& reason = refusals_[id];
+  reason = why_not_fusable(graph_, id);
+  if (reason.empty() && !is_plain(id)) reason = why_not({id});
+  if (!reason.empty()) return start(id, level + 1, false);
+  start(id, level + 1, true);
+  bool after_boundary = std::any_of(latest.begin(), latest.end(), [&](int u) { return !units_[u].fusable; });
+  if (!latest.empty() && !after_boundary) reason = join(unit_of_[id], latest);
+}
+
+// Into all of them or into none: into one alone it would have to wait for the others.
+std::string Growth::join(int unit, const std::vector<int>& latest) {
+  if (latest.size() > most_nodes) return "the kernel would hold over " + std::to_string(most_nodes) + " ops";
+  Unit together = units_[unit];
+  for (int u : latest)
+    together = union_of(units_[u], together);
+  auto reason = why_not(together);
+  if (!reason.empty()) return reason;
+  for (size_t k = 1; k < latest.size(); ++k)
+    absorb(latest[0], latest[k], {});
+  absorb(latest[0], unit, std::move(together));
+  return "";
+}
+
+// A unit moves into the first of its readers when all others come later: nothing between can wait for both.
+void Growth::sink() {
+  for (int u = static_cast<int>(units_.size()) - 1; u >= 0; --u) {
+    if (!units_[u].fusable || units_[u].nodes.empty()) continue;
+    std::vector<int> readers;
+    for (NodeId id : units_[u].nodes) {
+      auto more = reader_units(graph_.nodes[id].results[0]);
+      readers = merged(readers, more);
+    }
+    if (readers.empty()) continue;
+    auto by_level = [&](int a, int b) { return units_[a].level < units_[b].level; };
+    int first = *std::min_element(readers.begin(), readers.end(), by_level);
+    bool alone = std::count_if(readers.begin(), readers.end(), [&](int r) {
+                   return units_[r].level == units_[first].level;
+                 }) == 1;
+    if (alone && units_[first].fusable) merge(first, u);
+  }
 }
 
 }  // namespace autoperfect

@@ -1,28 +1,78 @@
-// Growth of regions: every fusable node joins the unit of its producers when the union is still one legal
-// kernel.
+// Growth of regions. A unit is a part of the graph that runs as one step; edges between units go to strictly
+// higher levels, so that no order of merging below can form a cycle:
+//
+//   place        each node joins the units that made its operands last
+//   sink         a unit moves down into the one that reads it first
+//   recompute    what is cheap to compute again is, where it is read (recompute.cpp)
+//   join         units of one level that read the same, or do the same to different tensors (join.cpp)
+//
+// Every step asks trace() whether the union is one kernel.
 #pragma once
 
+#include <string>
 #include <vector>
 
+#include "fuse/flow.h"
 #include "fuse/fuse.h"
 
 namespace autoperfect {
 
-struct Unit {
-  std::vector<NodeId> nodes;  // ascending
-  int level = 0;              // edges between units go to strictly higher levels, so no cycle can form
-  bool fusable = true;
-};
-
-struct Growth {
-  std::vector<Unit> units;  // empty ones were merged into others
-  std::vector<Stop> stops;
-};
-
-Growth grow_units(const Graph& graph);
-
 // More nodes or buffers than this make a kernel that spills registers and compiles slowly.
 constexpr size_t most_nodes = 128;
 constexpr size_t most_buffers = 24;
+
+struct Unit {
+  std::vector<NodeId> nodes;   // ascending, without views; empty when it was merged into another
+  std::vector<NodeId> copies;  // those of the nodes that another unit computes as well, ascending
+  int level = 0;
+  bool fusable = true;
+  bool plain = false;            // elementwise ops on operands of one shape: any two of them are one kernel
+  std::vector<ValueId> reads;    // of a plain unit: from elsewhere, ascending
+};
+
+class Growth {
+ public:
+  Growth(const Graph& graph, const Target& target);
+  void run();
+
+  const Flow& flow() const { return flow_; }
+  const std::vector<Unit>& units() const { return units_; }
+  // What a unit must hand out: values that are read elsewhere or returned.
+  std::vector<ValueId> outputs_of(int unit) const;
+  int unit_of(NodeId node) const { return unit_of_[node]; }
+  // Why a node is not in the unit of what it reads; empty when nothing was refused.
+  const std::string& refusal(NodeId node) const { return refusals_[node]; }
+
+ private:
+  void place(NodeId id);
+  void start(NodeId id, int level, bool fusable);
+  std::string join(int unit, const std::vector<int>& latest);
+  void sink();
+  void recompute();
+  std::vector<NodeId> cheap_cone(int unit, ValueId value) const;
+  bool recompute_value(int unit, ValueId value);
+  void prune(int unit);
+  void delay_levels();
+  void join_readers();
+  void join_alike();
+
+  std::string why_not(const std::vector<NodeId>& nodes) const;
+  std::string why_not(const Unit& unit) const;
+  Unit union_of(const Unit& a, const Unit& b) const;
+  void absorb(int into, int from, Unit together);
+  bool merge(int into, int from);
+  bool contains(int unit, NodeId node) const;
+  std::vector<int> reader_units(ValueId value) const;  // units that read it from memory, ascending
+  std::vector<ValueId> unit_reads(int unit) const;     // from elsewhere, ascending
+  bool is_plain(NodeId id) const;
+
+  const Graph& graph_;
+  const Target& target_;
+  Flow flow_;
+  std::vector<Unit> units_;
+  std::vector<int> unit_of_;                  // per node: the unit that computes it, -1: none
+  std::vector<std::vector<int>> copied_to_;   // per node: units that compute it again
+  std::vector<std::string> refusals_;         // per node
+};
 
 }  // namespace autoperfect

@@ -26,6 +26,11 @@ std::string print_region(const Graph& graph, const Region& region, const char* w
   std::string text = std::string("  ") + word + " " + std::string(name(region.kind)) + " {\n    nodes";
   for (NodeId id : region.nodes)
     text += " " + first_result(graph, id);
+  if (!region.recomputed.empty()) {
+    text += "\n    recomputes";
+    for (NodeId id : region.recomputed)
+      text += " " + first_result(graph, id);
+  }
   text += "\n    inputs" + value_list(graph, region.inputs);
   text += "\n    outputs" + value_list(graph, region.outputs);
   return text + "\n    reason " + quote(region.reason) + "\n  }\n";
@@ -79,15 +84,25 @@ class PlanParser {
     return values;
   }
 
+  std::vector<NodeId> parse_nodes() {
+    Where where = reader_.peek().where;
+    std::vector<NodeId> nodes;
+    for (ValueId v : parse_values()) {
+      if (graph_.values[v].producer < 0) {
+        reader_.report("not-a-node", "%" + graph_.values[v].name + " is an input", where);
+      } else {
+        nodes.push_back(graph_.values[v].producer);
+      }
+    }
+    std::sort(nodes.begin(), nodes.end());
+    return nodes;
+  }
+
   void parse_region(std::vector<Region>& into) {
     Region region;
     Token kind = reader_.next();
     bool known = false;
-    for (auto k :
-         {RegionKind::elementwise,
-          RegionKind::row_reduction,
-          RegionKind::full_reduction,
-          RegionKind::column_reduction})
+    for (auto k : all_region_kinds())
       if (kind.text == name(k)) region.kind = k, known = true;
     if (!known)
       reader_.report("unknown-kind", "no region kind is called '" + std::string(kind.text) + "'", kind.where);
@@ -100,16 +115,10 @@ class PlanParser {
   }
 
   bool parse_field(Region& region) {
-    Where where = reader_.peek().where;
     if (reader_.take("nodes")) {
-      for (ValueId v : parse_values()) {
-        if (graph_.values[v].producer < 0) {
-          reader_.report("not-a-node", "%" + graph_.values[v].name + " is an input", where);
-        } else {
-          region.nodes.push_back(graph_.values[v].producer);
-        }
-      }
-      std::sort(region.nodes.begin(), region.nodes.end());
+      region.nodes = parse_nodes();
+    } else if (reader_.take("recomputes")) {
+      region.recomputed = parse_nodes();
     } else if (reader_.take("inputs")) {
       region.inputs = parse_values();
     } else if (reader_.take("outputs")) {
@@ -118,7 +127,7 @@ class PlanParser {
       auto text = reader_.expect(TokenKind::string, "a quoted reason");
       if (text) region.reason = unquote(text->text).value_or("");
     } else {
-      reader_.report_unexpected("nodes, inputs, outputs or reason");
+      reader_.report_unexpected("nodes, recomputes, inputs, outputs or reason");
       return false;
     }
     return reader_.expect_end_of_line();

@@ -7,7 +7,6 @@
 #include <random>
 #include <set>
 
-#include "fuse/domain.h"
 #include "ir/graph_text.h"
 #include "lower/lower.h"
 

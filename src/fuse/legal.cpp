@@ -1,0 +1,69 @@
+#include "fuse/legal.h"
+
+#include <cmath>
+
+namespace autoperfect {
+namespace {
+
+bool supported(Dtype dtype) {
+  return dtype != Dtype::f64 && dtype != Dtype::c64;
+}
+
+}  // namespace
+
+bool is_inlined(const Graph& graph, ValueId value) {
+  const Node* node = graph.producer(value);
+  if (!node) return false;
+  if (node->op == Op::constant) {
+    // Literals are doubles: larger integers keep their own buffer.
+    auto* integer = std::get_if<int64_t>(node->attributes.find("value"));
+    bool exact = !integer || std::abs(*integer) <= (int64_t{1} << 53);
+    return graph.type(value).rank() == 0 && exact;
+  }
+  // MLX adds the step up one by one; only whole numbers are the same as start + i * step.
+  auto whole = [&](const char* name) {
+    double number = node->attributes.get<double>(name);
+    return number == std::floor(number);
+  };
+  return node->op == Op::arange && whole("start") && whole("step");
+}
+std::string why_not_fusable(const Graph& graph, NodeId id) {
+  const Node& node = graph.nodes[id];
+  OpClass op_class = class_of(node.op);
+  if (op_class != OpClass::elementwise && op_class != OpClass::reduction && op_class != OpClass::view)
+    return std::string(name(node.op)) + " is a boundary (" + std::string(name(op_class)) + ")";
+  auto check = [&](ValueId v) -> std::string {
+    const TensorType& type = graph.type(v);
+    if (!supported(type.dtype)) return std::string(name(type.dtype)) + " is left to MLX";
+    if (type.elements() == 0) return "empty tensor";
+    return "";
+  };
+  for (ValueId v : node.operands)
+    if (auto why = check(v); !why.empty()) return why;
+  for (ValueId v : node.results)
+    if (auto why = check(v); !why.empty()) return why;
+  if (node.op == Op::power && !is_floating(graph.type(node.results[0]).dtype))
+    return "integer power is left to MLX";
+  bool boolean = op_class == OpClass::elementwise && graph.type(node.operands[0]).dtype == Dtype::bool_ &&
+                 graph.type(node.results[0]).dtype == Dtype::bool_;
+  bool arithmetic = node.op == Op::add || node.op == Op::sub || node.op == Op::mul || node.op == Op::div ||
+                    node.op == Op::maximum || node.op == Op::minimum || node.op == Op::remainder ||
+                    node.op == Op::floor_divide;
+  if (boolean && arithmetic) return "arithmetic on bool is left to MLX";
+  return "";
+}
+
+double constant_value(const Node& constant) {
+  const AttributeValue* value = constant.attributes.find("value");
+  if (auto* number = value ? std::get_if<double>(value) : nullptr) return *number;
+  if (auto* integer = value ? std::get_if<int64_t>(value) : nullptr) return static_cast<double>(*integer);
+  if (auto* flag = value ? std::get_if<bool>(value) : nullptr) return *flag ? 1 : 0;
+  throw InternalError("constant_value: not a rank-0 constant");
+}
+
+std::vector<int64_t> reduced_dims(const Node& node) {
+  if (node.op == Op::argmax || node.op == Op::argmin) return {node.attributes.get<int64_t>("axis")};
+  return node.attributes.get<std::vector<int64_t>>("axes");
+}
+
+}  // namespace autoperfect

@@ -1,0 +1,133 @@
+// What one element of an op's result reads, as index maps: one function a kind of op.
+#include <algorithm>
+
+#include "fuse/legal.h"
+#include "fuse/tracer.h"
+
+namespace autoperfect {
+
+void Tracer::add_operand(int instance, ValueId value, IndexMap map) {
+  int id = demand(value, std::move(map));
+  trace_.instances[instance].operands.push_back(id);
+}
+
+void Tracer::expand(int instance) {
+  const Node& node = graph_.nodes[trace_.instances[instance].node];
+  switch (class_of(node.op)) {
+    case OpClass::elementwise:
+      return expand_elementwise(node, instance);
+    case OpClass::reduction:
+      return expand_reduction(node, instance);
+    case OpClass::scan:
+      return expand_scan(node, instance);
+    default:
+      break;
+  }
+  switch (node.op) {
+    case Op::matmul:
+      return expand_matmul(node, instance);
+    case Op::concatenate:
+      return expand_concatenate(node, instance);
+    case Op::gather_axis:
+      return expand_gather_axis(node, instance);
+    default:
+      refuse(std::string(name(node.op)) + " has no index map");
+  }
+}
+
+void Tracer::expand_elementwise(const Node& node, int instance) {
+  for (ValueId v : node.operands)
+    add_operand(instance, v, through_broadcast(graph_.type(v).shape, trace_.instances[instance].map));
+}
+
+void Tracer::expand_reduction(const Node& node, int instance) {
+  IndexMap map = trace_.instances[instance].map;
+  auto& shape = graph_.type(node.operands[0]).shape;
+  auto dims = reduced_dims(node);
+  bool keep = node.attributes.get_or("keepdims", false);
+  IndexMap operand(shape.size());
+  std::vector<AxisId> reduced;
+  size_t next = 0;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (std::find(dims.begin(), dims.end(), static_cast<int64_t>(d)) == dims.end()) {
+      operand[d] = map[next++];
+      continue;
+    }
+    next += keep;
+    if (shape[d] == 1) continue;
+    reduced.push_back(space_.fresh(shape[d]));
+    operand[d].affine.terms = {{reduced.back(), 1}};
+  }
+  if (reduced.empty()) return refuse("reduction over axes of size 1 only");
+  if (node.op == Op::argmax || node.op == Op::argmin) space_.keep_whole(reduced[0]);
+  auto independent = axes_of(map);
+  independent.insert(independent.end(), reduced.begin(), reduced.end());
+  space_.keep_independent(std::move(independent));
+  trace_.instances[instance].reduced = std::move(reduced);
+  add_operand(instance, node.operands[0], std::move(operand));
+}
+
+void Tracer::expand_scan(const Node& node, int instance) {
+  IndexMap map = trace_.instances[instance].map;
+  auto d = static_cast<size_t>(node.attributes.get<int64_t>("axis"));
+  Affine along = space_.resolve(map[d].affine);
+  bool whole = map[d].gathered < 0 && along.offset == 0 && along.terms.size() == 1 && along.terms[0].second == 1 &&
+               space_.size(along.terms[0].first) == graph_.type(node.results[0]).shape[d];
+  if (!whole) return refuse(std::string(name(node.op)) + " is not read along its whole axis in order");
+  space_.keep_whole(along.terms[0].first);
+  space_.keep_independent(axes_of(map));
+  trace_.instances[instance].scanned = along.terms[0].first;
+  add_operand(instance, node.operands[0], std::move(map));
+}
+
+// [.., m, k] by [.., k, n], where batches broadcast.
+void Tracer::expand_matmul(const Node& node, int instance) {
+  IndexMap map = trace_.instances[instance].map;
+  auto& left = graph_.type(node.operands[0]).shape;
+  auto& right = graph_.type(node.operands[1]).shape;
+  if (left.size() < 2 || right.size() < 2) return refuse("matmul of a vector");
+  if (left.back() == 1) return refuse("matmul over an axis of size 1");
+  AxisId k = space_.fresh(left.back());
+  space_.keep_whole(k);
+  IndexMap a = map, b = map;
+  a.back() = b[b.size() - 2] = {{0, {{k, 1}}}, -1};
+  auto independent = axes_of(map);
+  independent.push_back(k);
+  space_.keep_independent(std::move(independent));
+  trace_.instances[instance].reduced = {k};
+  add_operand(instance, node.operands[0], through_broadcast(left, a));
+  add_operand(instance, node.operands[1], through_broadcast(right, b));
+}
+
+// Where the index stays within one operand, that is what is read; else each is read where it lies, and one of
+// them taken.
+void Tracer::expand_concatenate(const Node& node, int instance) {
+  IndexMap map = trace_.instances[instance].map;
+  auto axis = static_cast<size_t>(node.attributes.get<int64_t>("axis"));
+  if (map[axis].gathered >= 0) return refuse("a gather from a concatenation");
+  int64_t start = 0;
+  auto [lowest, highest] = space_.range(space_.resolve(map[axis].affine));
+  for (ValueId v : node.operands) {
+    int64_t size = graph_.type(v).shape[axis];
+    IndexMap piece = map;
+    piece[axis].affine.offset -= start;
+    if (highest < start || lowest >= start + size) {
+      trace_.instances[instance].operands.push_back(-1);
+    } else {
+      add_operand(instance, v, std::move(piece));
+    }
+    start += size;
+  }
+}
+
+void Tracer::expand_gather_axis(const Node& node, int instance) {
+  IndexMap map = trace_.instances[instance].map;
+  auto axis = static_cast<size_t>(node.attributes.get<int64_t>("axis"));
+  add_operand(instance, node.operands[1], through_broadcast(graph_.type(node.operands[1]).shape, map));
+  map[axis] = {{}, trace_.instances[instance].operands.back()};
+  add_operand(instance, node.operands[0], through_broadcast(graph_.type(node.operands[0]).shape, map));
+  // The index is part of the map; what is left to do is to read there.
+  trace_.instances[instance].operands.erase(trace_.instances[instance].operands.begin());
+}
+
+}  // namespace autoperfect
