@@ -95,6 +95,11 @@ std::string Finisher::add(const std::vector<NodeId>& part, bool whole) {
     return "the kernel would read over " + std::to_string(most_buffers) + " buffers";
   region.kind = found.kind;
   region.inputs = found.inputs;
+  // What makes no output has no instance.
+  std::set<NodeId> live;
+  for (auto& instance : found.instances)
+    live.insert(instance.node);
+  region.nodes.assign(live.begin(), live.end());
   std::set_difference(
       region.nodes.begin(), region.nodes.end(), part.begin(), part.end(), std::back_inserter(region.recomputed));
   region.nodes.insert(region.nodes.end(), found.views.begin(), found.views.end());

@@ -2,6 +2,7 @@
 #include <mutex>
 
 #include "cache/cache.h"
+#include "generate/schedule/nest.h"
 #include "ir/graph_text.h"
 #include "ir/kernel_text.h"
 #include "lower/lower.h"
@@ -18,6 +19,18 @@ namespace autoperfect {
 namespace {
 
 namespace mx = mlx::core;
+
+// A schedule is known for its kernel, and MLX can run the kernel's own operations when ours cannot.
+bool can_generate(const Graph& graph, const Region& region) {
+  auto kernel = lower(graph, region);
+  if (!kernel || !schedule::find_nest(*kernel)) return false;
+  try {
+    raise(*kernel);
+  } catch (const InternalError&) {
+    return false;
+  }
+  return true;
+}
 
 std::vector<ValueId> input_values(const Canonical& canonical, const Graph& source) {
   std::vector<ValueId> values;
@@ -38,7 +51,9 @@ std::shared_ptr<Program> Program::build(
     program->canonical_ = canonicalize(program->captured_.graph);
     dump("canonicalize", print(program->canonical_.graph));
     if (mx::default_device() == mx::Device::cpu) {
-      program->plan_ = fuse(program->canonical_.graph, this_machine(), options.fuse);
+      auto fuse_options = options.fuse;
+      if (!fuse_options.can_generate) fuse_options.can_generate = can_generate;
+      program->plan_ = fuse(program->canonical_.graph, this_machine(), fuse_options);
       dump("fuse", print(program->canonical_.graph, program->plan_));
       program->tune_regions(options);
     }

@@ -1,5 +1,5 @@
 // Legality and growth of regions beyond what the goldens in tests/golden/fuse show as text.
-#include "fuse/fuse.h"
+#include "fuse/plan_text.h"
 
 #include <gtest/gtest.h>
 
@@ -19,48 +19,13 @@ Plan all_regions(const Graph& graph) {
   return fuse(graph, default_cpu_target(), options);
 }
 
-// What must hold of any plan: nodes in one region at most (views apart), inputs and outputs complete, and no
-// cycle when each region is one step.
 void expect_sound(const Graph& graph, const Plan& plan) {
-  std::vector<int> region_of(graph.nodes.size(), -1);
-  for (size_t r = 0; r < plan.regions.size(); ++r) {
-    for (NodeId id : plan.regions[r].nodes) {
-      if (class_of(graph.nodes[id].op) == OpClass::view) continue;
-      ASSERT_EQ(region_of[id], -1) << "a node in two regions";
-      region_of[id] = static_cast<int>(r);
-    }
+  auto problems = verify(graph, plan);
+  ASSERT_TRUE(problems.empty()) << format(problems) << "\n" << print(graph, plan);
+  for (auto& region : plan.regions) {
+    auto kernel = lower(graph, region);
+    ASSERT_TRUE(kernel.ok()) << format(kernel.errors()) << "\n" << print(graph, plan);
   }
-  auto step_of = [&](NodeId id) {
-    return region_of[id] >= 0 ? region_of[id] : static_cast<int>(plan.regions.size()) + id;
-  };
-  std::vector<std::set<int>> after(plan.regions.size() + graph.nodes.size());
-  std::vector<int> waits(after.size(), 0);
-  // Views are not steps: who reads one waits for what it shows.
-  auto is_view = [&](NodeId id) { return id >= 0 && class_of(graph.nodes[id].op) == OpClass::view; };
-  for (size_t id = 0; id < graph.nodes.size(); ++id)
-    for (ValueId v : graph.nodes[id].operands) {
-      NodeId p = graph.values[v].producer;
-      while (is_view(p))
-        p = graph.values[graph.nodes[p].operands[0]].producer;
-      if (is_view(static_cast<NodeId>(id)) || p < 0 || step_of(p) == step_of(static_cast<NodeId>(id)))
-        continue;
-      if (after[step_of(p)].insert(step_of(static_cast<NodeId>(id))).second)
-        ++waits[step_of(static_cast<NodeId>(id))];
-    }
-  std::vector<int> ready;
-  for (size_t s = 0; s < waits.size(); ++s)
-    if (waits[s] == 0) ready.push_back(static_cast<int>(s));
-  size_t done = 0;
-  while (!ready.empty()) {
-    int s = ready.back();
-    ready.pop_back();
-    ++done;
-    for (int next : after[s])
-      if (--waits[next] == 0) ready.push_back(next);
-  }
-  ASSERT_EQ(done, waits.size()) << "regions wait for each other\n" << print(graph);
-  for (auto& region : plan.regions)
-    ASSERT_TRUE(lower(graph, region).ok()) << print(graph);
 }
 
 Graph random_graph(uint64_t seed, int size) {
