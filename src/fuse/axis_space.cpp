@@ -34,14 +34,15 @@ void AxisSpace::keep_whole(AxisId axis) {
 }
 
 void AxisSpace::keep_independent(std::vector<AxisId> axes) {
-  if (axes.size() < 2) return;
+  if (axes.empty()) return;  // one axis may be split into several
   std::sort(axes.begin(), axes.end());
   if (std::find(independent_.begin(), independent_.end(), axes) == independent_.end())
     independent_.push_back(std::move(axes));
 }
 
 Affine AxisSpace::resolve(const Affine& affine) const {
-  bool resolved = std::all_of(affine.terms.begin(), affine.terms.end(), [&](auto& t) { return is_live(t.first); });
+  bool resolved =
+      std::all_of(affine.terms.begin(), affine.terms.end(), [&](auto& t) { return is_live(t.first); });
   if (resolved) return affine;
   Affine now = affine;
   for (bool again = true; again;) {
@@ -78,6 +79,16 @@ bool AxisSpace::digits(const Affine& affine, std::vector<Digit>& found, int64_t&
     step *= axes_[axis].size;
   }
   return true;
+}
+
+bool AxisSpace::counts(const Affine& number, int64_t size) const {
+  Affine whole = resolve(number);
+  std::vector<Digit> found;
+  int64_t unit = 0, product = 1;
+  if (whole.offset != 0 || !digits(whole, found, unit) || unit > 1) return false;
+  for (auto& digit : found)
+    product *= digit.size;
+  return product == size;
 }
 
 bool AxisSpace::bind(AxisId axis, Affine meaning) {
@@ -131,7 +142,9 @@ bool AxisSpace::all_independent() const {
   for (auto& axes : independent_) {
     std::bitset<most_axes + 1> seen;
     for (AxisId axis : axes) {
-      for (auto& term : resolve({0, {{axis, 1}}}).terms) {
+      Affine number = resolve({0, {{axis, 1}}});
+      if (!counts(number, axes_[axis].size)) return false;  // two of its digits became one
+      for (auto& term : number.terms) {
         if (seen[term.first]) return false;
         seen.set(term.first);
       }

@@ -1,9 +1,9 @@
-// The axes a region's index maps are written in, and what is known of them: that two are the same axis, or that
-// one is the mixed-radix number of others. Everything but unify() and split() only reads.
+// The axes a region's index maps are written in, and what is known of them: that two are the same axis, or
+// that one is the mixed-radix number of others. Everything but unify() and split() only reads.
 //
-// Substituting an axis by a bijection keeps every index map true. What could break is that axes which must run
-// independently of each other (those of one output, or of a reduction and what it varies over) become one: the
-// diagonal. So every such set is kept, and a unification that makes one lose an axis is undone.
+// Substituting an axis by a bijection keeps every index map true. What could break is that axes which must
+// run independently of each other (those of one output, or of a reduction and what it varies over) become
+// one: the diagonal. So every such set is kept, and a unification that makes one lose an axis is undone.
 #pragma once
 
 #include <string>
@@ -29,6 +29,9 @@ class AxisSpace {
   bool is_live(AxisId axis) const { return !axes_[axis].substituted; }
   int64_t size(AxisId axis) const { return axes_[axis].size; }
   std::pair<int64_t, int64_t> range(const Affine& affine) const;  // lowest and highest number
+
+  // Whether it is each of 0 to size-1 once.
+  bool counts(const Affine& number, int64_t size) const;
 
   // Makes a and b the same number everywhere by substitution of axes; changes nothing when that cannot be.
   bool unify(const std::vector<Affine>& a, const std::vector<Affine>& b);

@@ -11,25 +11,28 @@ namespace {
 
 class Finisher {
  public:
-  Finisher(
-      const Graph& graph, const Growth& growth, int unit, const FuseOptions& options, std::vector<std::string>& refusals)
-      : graph_(graph), growth_(growth), unit_(unit), options_(options), refusals_(refusals) {}
+  Finisher(const Graph& graph, const Growth& growth, int unit, const FuseOptions& options, Findings& findings)
+      : graph_(graph), growth_(growth), unit_(unit), options_(options), findings_(findings) {}
 
   std::vector<Region> run() {
     auto& unit = growth_.units()[unit_];
     std::vector<NodeId> owned;
     std::set_difference(
-        unit.nodes.begin(), unit.nodes.end(), unit.copies.begin(), unit.copies.end(), std::back_inserter(owned));
+        unit.nodes.begin(),
+        unit.nodes.end(),
+        unit.copies.begin(),
+        unit.copies.end(),
+        std::back_inserter(owned));
     // The part still to do is on top.
     std::vector<std::vector<NodeId>> open{owned};
     while (!open.empty()) {
       auto part = std::move(open.back());
       open.pop_back();
       if (part.empty()) continue;
-      auto reason = add(part, part.size() == owned.size());
+      auto reason = add(part);
       if (reason.empty()) continue;
       for (NodeId id : part)
-        if (refusals_[id].empty()) refusals_[id] = reason;
+        if (findings_.refusals[id].empty()) findings_.refusals[id] = reason;
       auto smaller = cut(part);
       open.insert(open.end(), smaller.rbegin(), smaller.rend());
     }
@@ -37,16 +40,17 @@ class Finisher {
   }
 
  private:
-  std::string add(const std::vector<NodeId>& part, bool whole);
+  std::string add(const std::vector<NodeId>& part);
   std::vector<NodeId> with_copies(const std::vector<NodeId>& part) const;
   std::vector<ValueId> outputs_of(const std::vector<NodeId>& part, const std::vector<NodeId>& nodes) const;
-  std::vector<std::vector<NodeId>> cut(const std::vector<NodeId>& part) const;
+  std::vector<std::vector<NodeId>> cut(const std::vector<NodeId>& part);
+  void leave(NodeId id);
 
   const Graph& graph_;
   const Growth& growth_;
   int unit_;
   const FuseOptions& options_;
-  std::vector<std::string>& refusals_;
+  Findings& findings_;
   std::vector<Region> regions_;
 };
 
@@ -66,7 +70,8 @@ std::vector<NodeId> Finisher::with_copies(const std::vector<NodeId>& part) const
   return {nodes.begin(), nodes.end()};
 }
 
-std::vector<ValueId> Finisher::outputs_of(const std::vector<NodeId>& part, const std::vector<NodeId>& nodes) const {
+std::vector<ValueId> Finisher::outputs_of(
+    const std::vector<NodeId>& part, const std::vector<NodeId>& nodes) const {
   auto& unit = growth_.units()[unit_];
   auto outside = growth_.outputs_of(unit_);
   std::vector<ValueId> outputs;
@@ -77,16 +82,17 @@ std::vector<ValueId> Finisher::outputs_of(const std::vector<NodeId>& part, const
       return std::binary_search(unit.nodes.begin(), unit.nodes.end(), r) &&
              !std::binary_search(nodes.begin(), nodes.end(), r);
     });
-    if (read || std::binary_search(outside.begin(), outside.end(), v)) outputs.push_back(v);
+    bool wanted = read || findings_.needed[v] || std::binary_search(outside.begin(), outside.end(), v);
+    if (wanted) outputs.push_back(v);
   }
   std::sort(outputs.begin(), outputs.end());
   return outputs;
 }
 
-std::string Finisher::add(const std::vector<NodeId>& part, bool whole) {
+std::string Finisher::add(const std::vector<NodeId>& part) {
   Region region;
   region.nodes = with_copies(part);
-  region.outputs = whole ? growth_.outputs_of(unit_) : outputs_of(part, region.nodes);
+  region.outputs = outputs_of(part, region.nodes);
   if (region.outputs.empty()) return "";
   auto traced = trace(graph_, region.nodes, region.outputs);
   if (auto* refusal = std::get_if<Refusal>(&traced)) return refusal->reason;
@@ -101,17 +107,37 @@ std::string Finisher::add(const std::vector<NodeId>& part, bool whole) {
     live.insert(instance.node);
   region.nodes.assign(live.begin(), live.end());
   std::set_difference(
-      region.nodes.begin(), region.nodes.end(), part.begin(), part.end(), std::back_inserter(region.recomputed));
+      region.nodes.begin(),
+      region.nodes.end(),
+      part.begin(),
+      part.end(),
+      std::back_inserter(region.recomputed));
   region.nodes.insert(region.nodes.end(), found.views.begin(), found.views.end());
   std::sort(region.nodes.begin(), region.nodes.end());
-  if (options_.can_generate && !options_.can_generate(graph_, region)) return "no kernel can be generated for it";
+  if (options_.can_generate && !options_.can_generate(graph_, region))
+    return "no kernel can be generated for it";
   regions_.push_back(std::move(region));
   return "";
 }
 
-// Around what is neither elementwise nor a reduction, which then stays with MLX; without any, in halves. Parts
-// are runs in the order of the graph, so none waits for a later one.
-std::vector<std::vector<NodeId>> Finisher::cut(const std::vector<NodeId>& part) const {
+// To MLX, which reads memory: what only copies computed it computes itself.
+void Finisher::leave(NodeId id) {
+  std::vector<NodeId> open{id};
+  while (!open.empty()) {
+    NodeId next = open.back();
+    open.pop_back();
+    for (ValueId v : reads_of(graph_, growth_.flow(), next)) {
+      if (findings_.needed[v]) continue;
+      findings_.needed[v] = true;
+      NodeId p = graph_.values[v].producer;
+      if (p >= 0 && growth_.unit_of(p) < 0) open.push_back(p);
+    }
+  }
+}
+
+// Around what is neither elementwise nor a reduction, which then stays with MLX; without any, in halves.
+// Parts are runs in the order of the graph, so none waits for a later one.
+std::vector<std::vector<NodeId>> Finisher::cut(const std::vector<NodeId>& part) {
   std::vector<std::vector<NodeId>> parts(1);
   bool special = false;
   for (NodeId id : part) {
@@ -120,11 +146,12 @@ std::vector<std::vector<NodeId>> Finisher::cut(const std::vector<NodeId>& part) 
       parts.back().push_back(id);
     } else {
       special = true;
+      leave(id);
       parts.emplace_back();
     }
   }
   if (special) return parts;
-  if (part.size() == 1) return {};
+  if (part.size() == 1) return leave(part[0]), decltype(parts){};
   auto middle = part.begin() + static_cast<int64_t>(part.size() / 2);
   return {{part.begin(), middle}, {middle, part.end()}};
 }
@@ -132,8 +159,8 @@ std::vector<std::vector<NodeId>> Finisher::cut(const std::vector<NodeId>& part) 
 }  // namespace
 
 std::vector<Region> finish(
-    const Graph& graph, const Growth& growth, int unit, const FuseOptions& options, std::vector<std::string>& refusals) {
-  return Finisher(graph, growth, unit, options, refusals).run();
+    const Graph& graph, const Growth& growth, int unit, const FuseOptions& options, Findings& findings) {
+  return Finisher(graph, growth, unit, options, findings).run();
 }
 
 }  // namespace autoperfect

@@ -29,7 +29,13 @@ constexpr KindName kind_names[] = {
 
 std::string why_legal(const Graph& graph, const Region& region) {
   std::vector<std::pair<OpClass, int>> counts;
-  for (auto op_class : {OpClass::elementwise, OpClass::reduction, OpClass::scan, OpClass::gemm, OpClass::indexing, OpClass::view})
+  for (auto op_class :
+       {OpClass::elementwise,
+        OpClass::reduction,
+        OpClass::scan,
+        OpClass::gemm,
+        OpClass::indexing,
+        OpClass::view})
     counts.push_back({op_class, 0});
   for (NodeId id : region.nodes)
     for (auto& [op_class, n] : counts)
@@ -79,10 +85,13 @@ std::vector<Stop> find_stops(
     for (ValueId v : reads_of(graph, growth.flow(), c)) {
       NodeId p = graph.values[v].producer;
       if (p < 0 || (regions_of[p].empty() && regions_of[c].empty())) continue;
-      auto together = [&](int r) { return std::find(regions_of[p].begin(), regions_of[p].end(), r) != regions_of[p].end(); };
-      if (!regions_of[c].empty() && std::all_of(regions_of[c].begin(), regions_of[c].end(), together)) continue;
-      std::string reason = !fusable(c)                ? growth.refusal(c)
-                           : !fusable(p)              ? growth.refusal(p)
+      auto together = [&](int r) {
+        return std::find(regions_of[p].begin(), regions_of[p].end(), r) != regions_of[p].end();
+      };
+      if (!regions_of[c].empty() && std::all_of(regions_of[c].begin(), regions_of[c].end(), together))
+        continue;
+      std::string reason = !fusable(c)                 ? growth.refusal(c)
+                           : !fusable(p)               ? growth.refusal(p)
                            : !late_refusals[c].empty() ? late_refusals[c]
                            : !late_refusals[p].empty() ? late_refusals[p]
                                                        : growth.refusal(c);
@@ -120,15 +129,17 @@ Plan fuse(const Graph& graph, const Target& target, const FuseOptions& options) 
   for (size_t u = 0; u < growth.units().size(); ++u)
     if (growth.units()[u].fusable && !growth.units()[u].nodes.empty()) order.push_back(static_cast<int>(u));
   auto rank = [&](int u) { return std::pair(growth.units()[u].level, growth.units()[u].nodes[0]); };
-  std::sort(order.begin(), order.end(), [&](int a, int b) { return rank(a) < rank(b); });
-  std::vector<std::string> refusals(graph.nodes.size());
+  std::sort(order.begin(), order.end(), [&](int a, int b) { return rank(a) > rank(b); });
+  Findings findings{
+      std::vector<std::string>(graph.nodes.size()), std::vector<bool>(graph.values.size(), false)};
   std::vector<Region> found;
   for (int u : order) {
-    auto parts = finish(graph, growth, u, options, refusals);
-    std::move(parts.begin(), parts.end(), std::back_inserter(found));
+    auto parts = finish(graph, growth, u, options, findings);
+    std::move(parts.rbegin(), parts.rend(), std::back_inserter(found));
   }
+  std::reverse(found.begin(), found.end());
   Plan plan;
-  plan.stops = find_stops(graph, growth, found, refusals);
+  plan.stops = find_stops(graph, growth, found, findings.refusals);
   for (auto& region : found) {
     region.cost = cost_of(graph, region.nodes, region.inputs, region.outputs, target);
     region.reason = why_legal(graph, region);

@@ -93,17 +93,19 @@ bool Growth::is_plain(NodeId id) const {
 }
 
 // While regions grow only what nobody in them reads counts as an output: what is still to come may read the
-// rest.
+// rest. Except around a contraction, whose operands cannot be handed out as well.
 std::string Growth::why_not(const std::vector<NodeId>& nodes) const {
   if (nodes.size() > most_nodes) return "the kernel would hold over " + std::to_string(most_nodes) + " ops";
   std::vector<ValueId> outputs;
+  bool contracts = std::any_of(
+      nodes.begin(), nodes.end(), [&](NodeId id) { return class_of(graph_.nodes[id].op) == OpClass::gemm; });
   for (NodeId id : nodes) {
     for (ValueId v : graph_.nodes[id].results) {
       auto& readers = flow_.readers[v];
-      bool read = std::any_of(readers.begin(), readers.end(), [&](NodeId r) {
-        return std::binary_search(nodes.begin(), nodes.end(), r);
-      });
-      if (!read || flow_.is_output[v]) outputs.push_back(v);
+      auto inside = [&](NodeId r) { return std::binary_search(nodes.begin(), nodes.end(), r); };
+      bool read = contracts ? std::all_of(readers.begin(), readers.end(), inside)
+                            : std::any_of(readers.begin(), readers.end(), inside);
+      if (!read || readers.empty() || flow_.is_output[v]) outputs.push_back(v);
     }
   }
   std::sort(outputs.begin(), outputs.end());
@@ -122,14 +124,16 @@ Unit Growth::union_of(const Unit& a, const Unit& b) const {
   if (!together.plain) return together;
   for (ValueId v : merged(a.reads, b.reads)) {
     NodeId p = graph_.values[v].producer;
-    if (p < 0 || !std::binary_search(together.nodes.begin(), together.nodes.end(), p)) together.reads.push_back(v);
+    if (p < 0 || !std::binary_search(together.nodes.begin(), together.nodes.end(), p))
+      together.reads.push_back(v);
   }
   return together;
 }
 
 std::string Growth::why_not(const Unit& unit) const {
   if (!unit.plain) return why_not(unit.nodes);
-  if (unit.nodes.size() > most_nodes) return "the kernel would hold over " + std::to_string(most_nodes) + " ops";
+  if (unit.nodes.size() > most_nodes)
+    return "the kernel would hold over " + std::to_string(most_nodes) + " ops";
   if (unit.reads.size() > most_buffers)
     return "the kernel would read over " + std::to_string(most_buffers) + " buffers";
   return "";

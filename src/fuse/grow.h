@@ -26,8 +26,8 @@ struct Unit {
   std::vector<NodeId> copies;  // those of the nodes that another unit computes as well, ascending
   int level = 0;
   bool fusable = true;
-  bool plain = false;            // elementwise ops on operands of one shape: any two of them are one kernel
-  std::vector<ValueId> reads;    // of a plain unit: from elsewhere, ascending
+  bool plain = false;          // elementwise ops on operands of one shape: any two of them are one kernel
+  std::vector<ValueId> reads;  // of a plain unit: from elsewhere, ascending
 };
 
 class Growth {
@@ -70,9 +70,9 @@ class Growth {
   const Target& target_;
   Flow flow_;
   std::vector<Unit> units_;
-  std::vector<int> unit_of_;                  // per node: the unit that computes it, -1: none
-  std::vector<std::vector<int>> copied_to_;   // per node: units that compute it again
-  std::vector<std::string> refusals_;         // per node
+  std::vector<int> unit_of_;                 // per node: the unit that computes it, -1: none
+  std::vector<std::vector<int>> copied_to_;  // per node: units that compute it again
+  std::vector<std::string> refusals_;        // per node
 };
 
 }  // namespace autoperfect

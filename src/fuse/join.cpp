@@ -1,5 +1,5 @@
-// Units of one level never depend on each other. Those that read the same tensor share the trip to memory; those
-// that do the same to other tensors of one shape share a launch.
+// Units of one level never depend on each other. Those that read the same tensor share the trip to memory;
+// those that do the same to other tensors of one shape share a launch.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -20,17 +20,22 @@ void Growth::delay_levels() {
   std::vector<int> order;
   int last = 0;
   for (size_t u = 0; u < units_.size(); ++u) {
-    if (units_[u].nodes.empty()) continue;
+    if (units_[u].nodes.empty() || graph_.nodes[units_[u].nodes[0]].results.empty()) continue;
     order.push_back(static_cast<int>(u));
     last = std::max(last, units_[u].level);
   }
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return units_[a].level > units_[b].level; });
+  std::stable_sort(
+      order.begin(), order.end(), [&](int a, int b) { return units_[a].level > units_[b].level; });
   for (int u : order) {
     int level = last;
-    for (NodeId id : units_[u].nodes)
-      for (ValueId v : graph_.nodes[id].results)
-        for (int reader : reader_units(v))
-          level = std::min(level, units_[reader].level - 1);
+    for (NodeId id : units_[u].nodes) {
+      for (int reader : reader_units(graph_.nodes[id].results[0]))
+        level = std::min(level, units_[reader].level - 1);
+      // Should the other kernel not come to be, what it computes again is read after all.
+      if (unit_of_[id] == u)
+        for (int other : copied_to_[id])
+          level = std::min(level, units_[other].level - 1);
+    }
     units_[u].level = level;
   }
 }
@@ -63,7 +68,9 @@ void Growth::join_alike() {
     int unit;
     RegionCost cost;
   };
-  auto cost = [&](const std::vector<NodeId>& nodes, const std::vector<ValueId>& reads, const std::vector<ValueId>& outputs) {
+  auto cost = [&](const std::vector<NodeId>& nodes,
+                  const std::vector<ValueId>& reads,
+                  const std::vector<ValueId>& outputs) {
     return cost_of(graph_, nodes, reads, outputs, target_);
   };
   using Key = std::tuple<int, RegionKind, std::vector<int64_t>, std::vector<bool>>;

@@ -9,6 +9,40 @@ bool supported(Dtype dtype) {
   return dtype != Dtype::f64 && dtype != Dtype::c64;
 }
 
+// An op without an index map from what it gives to what it reads.
+std::string why_boundary(const Graph& graph, const Node& node) {
+  switch (class_of(node.op)) {
+    case OpClass::elementwise:
+    case OpClass::reduction:
+    case OpClass::scan:
+    case OpClass::view:
+      return "";
+    case OpClass::barrier:
+      return std::string(barrier_reason(node.op));
+    default:
+      break;
+  }
+  auto is_f32 = [&] { return graph.type(node.results[0]).dtype == Dtype::f32; };
+  switch (node.op) {
+    case Op::matmul:
+    case Op::concatenate:
+    case Op::pad:
+    case Op::gather:
+    case Op::gather_axis:
+      return "";
+    case Op::addmm:
+      return is_f32() ? "" : "adds before it rounds";
+    case Op::slice_update:
+      return node.attributes.find("reduce") ? "reduces into what it updates" : "";
+    case Op::scatter:
+    case Op::scatter_axis:
+    case Op::masked_scatter:
+      return "writes where its data says";
+    default:
+      return "is a boundary (" + std::string(name(class_of(node.op))) + ")";
+  }
+}
+
 }  // namespace
 
 bool is_inlined(const Graph& graph, ValueId value) {
@@ -30,8 +64,7 @@ bool is_inlined(const Graph& graph, ValueId value) {
 std::string why_not_fusable(const Graph& graph, NodeId id) {
   const Node& node = graph.nodes[id];
   OpClass op_class = class_of(node.op);
-  if (op_class != OpClass::elementwise && op_class != OpClass::reduction && op_class != OpClass::view)
-    return std::string(name(node.op)) + " is a boundary (" + std::string(name(op_class)) + ")";
+  if (auto why = why_boundary(graph, node); !why.empty()) return std::string(name(node.op)) + " " + why;
   auto check = [&](ValueId v) -> std::string {
     const TensorType& type = graph.type(v);
     if (!supported(type.dtype)) return std::string(name(type.dtype)) + " is left to MLX";

@@ -5,7 +5,6 @@
 #include "cost/weight.h"
 #include "fuse/legal.h"
 #include "fuse/tracer.h"
-#include "ir/affine.h"
 
 namespace autoperfect {
 namespace {
@@ -61,26 +60,12 @@ std::vector<AxisId> Tracer::axes_of(const IndexMap& map) const {
 
 // Whether the map reaches every element of the shape exactly once.
 bool Tracer::covers(const IndexMap& map, const Shape& shape) const {
-  int64_t elements = 1;
-  for (AxisId axis : axes_of(map))
-    elements *= space_.size(axis);
-  if (elements != TensorType{Dtype::bool_, shape}.elements()) return false;
-  std::vector<Axis> axes;
-  std::vector<Affine> dense(map.size());
-  std::vector<AxisId> over;
+  size_t terms = 0;
   for (size_t d = 0; d < map.size(); ++d) {
-    if (map[d].gathered >= 0) return false;
-    Affine affine = space_.resolve(map[d].affine);
-    auto [lowest, highest] = space_.range(affine);
-    if (lowest < 0 || highest >= shape[d]) return false;
-    dense[d].offset = affine.offset;
-    for (auto [axis, coefficient] : affine.terms) {
-      over.push_back(static_cast<AxisId>(axes.size()));
-      dense[d].terms.push_back({over.back(), coefficient});
-      axes.push_back({"", space_.size(axis)});
-    }
+    if (map[d].gathered >= 0 || !space_.counts(map[d].affine, shape[d])) return false;
+    terms += space_.resolve(map[d].affine).terms.size();
   }
-  return autoperfect::covers(dense, over, axes, shape);
+  return axes_of(map).size() == terms;
 }
 
 bool Tracer::unify(const IndexMap& a, const IndexMap& b) {
@@ -112,9 +97,11 @@ int Tracer::demand(ValueId value, IndexMap map) {
   trace_.views.insert(trace_.views.end(), passed.begin(), passed.end());
   int position = position_of(shown);
   int id = static_cast<int>(trace_.demands.size());
-  auto kind = position >= 0                ? Demand::Kind::instance
+  auto kind = position >= 0               ? Demand::Kind::instance
               : is_inlined(graph_, shown) ? Demand::Kind::inlined
                                           : Demand::Kind::load;
+  bool gathers = std::any_of(map.begin(), map.end(), [](auto& index) { return index.gathered >= 0; });
+  if (gathers && kind == Demand::Kind::inlined) refuse("a gather from an arange");
   trace_.demands.push_back({kind, shown, std::move(map), -1});
   if (position >= 0) wanted_[position].push_back(id);
   return id;
@@ -150,9 +137,8 @@ void Tracer::store(size_t n, std::vector<int>& made) {
   ValueId value = graph_.nodes[nodes_[n]].results[0];
   auto& shape = graph_.type(value).shape;
   IndexMap map;
-  auto whole = std::find_if(wanted_[n].begin(), wanted_[n].end(), [&](int d) {
-    return covers(trace_.demands[d].index, shape);
-  });
+  auto whole = std::find_if(
+      wanted_[n].begin(), wanted_[n].end(), [&](int d) { return covers(trace_.demands[d].index, shape); });
   map = whole != wanted_[n].end() ? trace_.demands[*whole].index : fresh_map(shape);
   space_.keep_independent(axes_of(map));
   made.push_back(add_instance(nodes_[n], std::move(map)));
@@ -171,7 +157,8 @@ std::string Tracer::why_not_twice(const Node& node, const std::vector<int>& made
     elements += box;
   }
   if (elements <= graph_.type(node.results[0]).elements()) return "";
-  if (weight_of(node.op) > Weight::light) return what + " is read along different axes and too dear to compute again";
+  if (weight_of(node.op) > Weight::light)
+    return what + " is read along different axes and too dear to compute again";
   if (made.size() > most_instances) return what + " is read along too many different axes";
   return "";
 }

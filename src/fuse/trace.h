@@ -28,18 +28,18 @@ struct Demand {
 // One value of the kernel: a node computed over a box of axes.
 struct Instance {
   NodeId node = -1;
-  IndexMap map;                // which element of the result, one index a dimension
-  std::vector<AxisId> axes;    // it varies over these, ascending
-  std::vector<AxisId> reduced; // a reduction or contraction runs over these, ascending
+  IndexMap map;                 // which element of the result, one index a dimension
+  std::vector<AxisId> axes;     // it varies over these, ascending
+  std::vector<AxisId> reduced;  // a reduction or contraction runs over these, ascending
   AxisId scanned = -1;
-  std::vector<int> operands;   // demands, in the order of the node's operands
-  int part = -1;               // an output stored in parts: the operand that is this part
-  bool stored = false;         // an output, stored at `map`
+  std::vector<int> operands;  // demands, in the order of the node's operands
+  int part = -1;              // an output stored in parts: the operand that is this part
+  bool stored = false;        // an output, stored at `map`
 };
 
 struct Trace {
-  std::vector<int64_t> sizes;   // of the axes, in the order of the widest value's dimensions
-  std::vector<bool> reduced;    // per axis
+  std::vector<int64_t> sizes;  // of the axes, in the order of the widest value's dimensions
+  std::vector<bool> reduced;   // per axis
   std::vector<Demand> demands;
   std::vector<Instance> instances;  // each after those it reads
   std::vector<ValueId> inputs;      // loaded, in the order of first use

@@ -110,7 +110,8 @@ std::string KindFinder::why_not_contraction() const {
 void Tracer::find_kind() {
   KindFinder finder{graph_, trace_};
   auto any = [&](OpClass kind) {
-    return std::any_of(trace_.instances.begin(), trace_.instances.end(), [&](auto& i) { return finder.kind_of(i) == kind; });
+    return std::any_of(
+        trace_.instances.begin(), trace_.instances.end(), [&](auto& i) { return finder.kind_of(i) == kind; });
   };
   auto settle = [&](RegionKind kind, std::string why) {
     trace_.kind = kind;

@@ -12,7 +12,6 @@
 namespace autoperfect {
 namespace {
 
-
 bool reduces(const Graph& graph, const Instance& instance) {
   return class_of(graph.nodes[instance.node].op) == OpClass::reduction;
 }
@@ -29,7 +28,8 @@ std::vector<AxisId> union_of(const std::vector<AxisId>& a, const std::vector<Axi
 void Tracer::share_loads() {
   std::map<ValueId, std::vector<int>> loads;
   for (size_t d = 0; d < trace_.demands.size(); ++d)
-    if (trace_.demands[d].kind == Demand::Kind::load) loads[trace_.demands[d].value].push_back(static_cast<int>(d));
+    if (trace_.demands[d].kind == Demand::Kind::load)
+      loads[trace_.demands[d].value].push_back(static_cast<int>(d));
   std::vector<ValueId> order;
   for (auto& [value, demands] : loads)
     if (demands.size() > 1) order.push_back(value);
@@ -47,14 +47,15 @@ void Tracer::share_loads() {
   }
 }
 
-// A reduced axis is a bound name: reductions of different tensors over axes of the same sizes run in one loop.
-// Outputs of one shape share theirs as well, however they are computed.
+// A reduced axis is a bound name: reductions of different tensors over axes of the same sizes run in one
+// loop. Outputs of one shape share theirs as well, however they are computed.
 void Tracer::share_loops() {
   const Instance* first = nullptr;
   const Instance* widest = nullptr;
   for (auto& instance : trace_.instances) {
     if (reduces(graph_, instance) && (!first || instance.node < first->node)) first = &instance;
-    if (instance.stored && (!widest || axes_of(instance.map).size() > axes_of(widest->map).size())) widest = &instance;
+    if (instance.stored && (!widest || axes_of(instance.map).size() > axes_of(widest->map).size()))
+      widest = &instance;
   }
   auto affines = [](const std::vector<AxisId>& axes) {
     std::vector<Affine> numbers;
@@ -160,7 +161,9 @@ std::vector<AxisId> Tracer::widest() const {
     for (auto& index : indices) {
       if (index.gathered >= 0) self(trace_.demands[index.gathered].index, self);
       auto terms = index.affine.terms;
-      std::stable_sort(terms.begin(), terms.end(), [](auto& a, auto& b) { return std::abs(a.second) > std::abs(b.second); });
+      std::stable_sort(terms.begin(), terms.end(), [](auto& a, auto& b) {
+        return std::abs(a.second) > std::abs(b.second);
+      });
       for (auto& term : terms)
         if (std::find(order.begin(), order.end(), term.first) == order.end()) order.push_back(term.first);
     }

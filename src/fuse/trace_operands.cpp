@@ -25,9 +25,16 @@ void Tracer::expand(int instance) {
   }
   switch (node.op) {
     case Op::matmul:
+    case Op::addmm:
       return expand_matmul(node, instance);
     case Op::concatenate:
       return expand_concatenate(node, instance);
+    case Op::pad:
+      return expand_pad(node, instance);
+    case Op::slice_update:
+      return expand_slice_update(node, instance);
+    case Op::gather:
+      return expand_gather(node, instance);
     case Op::gather_axis:
       return expand_gather_axis(node, instance);
     default:
@@ -71,12 +78,19 @@ void Tracer::expand_scan(const Node& node, int instance) {
   IndexMap map = trace_.instances[instance].map;
   auto d = static_cast<size_t>(node.attributes.get<int64_t>("axis"));
   Affine along = space_.resolve(map[d].affine);
-  bool whole = map[d].gathered < 0 && along.offset == 0 && along.terms.size() == 1 && along.terms[0].second == 1 &&
+  bool whole = map[d].gathered < 0 && along.offset == 0 && along.terms.size() == 1 &&
+               along.terms[0].second == 1 &&
                space_.size(along.terms[0].first) == graph_.type(node.results[0]).shape[d];
   if (!whole) return refuse(std::string(name(node.op)) + " is not read along its whole axis in order");
-  space_.keep_whole(along.terms[0].first);
+  AxisId axis = along.terms[0].first;
+  for (size_t other = 0; other < map.size(); ++other) {
+    auto axes = axes_of({map[other]});
+    if (other != d && std::find(axes.begin(), axes.end(), axis) != axes.end())
+      return refuse(std::string(name(node.op)) + " is read at an index that changes along it");
+  }
+  space_.keep_whole(axis);
   space_.keep_independent(axes_of(map));
-  trace_.instances[instance].scanned = along.terms[0].first;
+  trace_.instances[instance].scanned = axis;
   add_operand(instance, node.operands[0], std::move(map));
 }
 
@@ -97,6 +111,8 @@ void Tracer::expand_matmul(const Node& node, int instance) {
   trace_.instances[instance].reduced = {k};
   add_operand(instance, node.operands[0], through_broadcast(left, a));
   add_operand(instance, node.operands[1], through_broadcast(right, b));
+  if (node.op == Op::addmm)
+    add_operand(instance, node.operands[2], through_broadcast(graph_.type(node.operands[2]).shape, map));
 }
 
 // Where the index stays within one operand, that is what is read; else each is read where it lies, and one of
@@ -120,14 +136,61 @@ void Tracer::expand_concatenate(const Node& node, int instance) {
   }
 }
 
+// x where it lies, the padding elsewhere.
+void Tracer::expand_pad(const Node& node, int instance) {
+  IndexMap map = trace_.instances[instance].map;
+  auto& axes = node.attributes.get<std::vector<int64_t>>("axes");
+  auto& low = node.attributes.get<std::vector<int64_t>>("low");
+  for (size_t k = 0; k < axes.size(); ++k) {
+    auto& index = map[static_cast<size_t>(axes[k])];
+    if (index.gathered >= 0) return refuse("a gather from a padded axis");
+    index.affine.offset -= low[k];
+  }
+  add_operand(instance, node.operands[0], std::move(map));
+  add_operand(instance, node.operands[1], IndexMap(graph_.type(node.operands[1]).shape.size()));
+}
+
+// The update where it lies, x elsewhere.
+void Tracer::expand_slice_update(const Node& node, int instance) {
+  IndexMap map = trace_.instances[instance].map;
+  IndexMap inside = map;
+  auto& start = node.attributes.get<std::vector<int64_t>>("start");
+  auto& strides = node.attributes.get<std::vector<int64_t>>("strides");
+  auto& shape = graph_.type(node.operands[1]).shape;
+  if (shape.size() != map.size()) return refuse("slice_update broadcasts its update");
+  for (size_t d = 0; d < map.size(); ++d) {
+    bool whole = shape[d] == graph_.type(node.operands[0]).shape[d];
+    if (strides[d] != 1 || start[d] < 0) return refuse("slice_update in steps");
+    if (map[d].gathered >= 0 && !whole) return refuse("a gather from an updated axis");
+    inside[d].affine.offset -= start[d];
+  }
+  add_operand(instance, node.operands[0], std::move(map));
+  add_operand(instance, node.operands[1], std::move(inside));
+}
+
+// The index arrays come first among the dimensions, then the slices that are taken.
+void Tracer::expand_gather(const Node& node, int instance) {
+  IndexMap map = trace_.instances[instance].map;
+  auto& axes = node.attributes.get<std::vector<int64_t>>("axes");
+  auto& sizes = node.attributes.get<std::vector<int64_t>>("sizes");
+  IndexMap at(map.begin(), map.end() - static_cast<int64_t>(sizes.size()));
+  IndexMap operand(map.end() - static_cast<int64_t>(sizes.size()), map.end());
+  for (size_t k = 0; k < axes.size(); ++k) {
+    auto axis = static_cast<size_t>(axes[k]);
+    if (sizes[axis] != 1) return refuse("gather of slices along the axis of the index");
+    if (graph_.type(node.operands[0]).shape[axis] == 1) continue;
+    operand[axis] = {
+        {}, demand(node.operands[k + 1], through_broadcast(graph_.type(node.operands[k + 1]).shape, at))};
+  }
+  add_operand(instance, node.operands[0], std::move(operand));
+}
+
 void Tracer::expand_gather_axis(const Node& node, int instance) {
   IndexMap map = trace_.instances[instance].map;
   auto axis = static_cast<size_t>(node.attributes.get<int64_t>("axis"));
-  add_operand(instance, node.operands[1], through_broadcast(graph_.type(node.operands[1]).shape, map));
-  map[axis] = {{}, trace_.instances[instance].operands.back()};
+  int at = demand(node.operands[1], through_broadcast(graph_.type(node.operands[1]).shape, map));
+  map[axis] = {{}, at};
   add_operand(instance, node.operands[0], through_broadcast(graph_.type(node.operands[0]).shape, map));
-  // The index is part of the map; what is left to do is to read there.
-  trace_.instances[instance].operands.erase(trace_.instances[instance].operands.begin());
 }
 
 }  // namespace autoperfect

@@ -34,6 +34,9 @@ class Tracer {
   void expand_scan(const Node& node, int instance);
   void expand_matmul(const Node& node, int instance);
   void expand_concatenate(const Node& node, int instance);
+  void expand_pad(const Node& node, int instance);
+  void expand_slice_update(const Node& node, int instance);
+  void expand_gather(const Node& node, int instance);
   void expand_gather_axis(const Node& node, int instance);
   void add_operand(int instance, ValueId value, IndexMap map);
 

@@ -4,9 +4,11 @@
 //     recomputes are among them.
 //  2. Apart from views and from what is recomputed, a node is in one region at most.
 //  3. A value is an output of one region at most, and of the one that computes it for others.
-//  4. What a region's nodes read is computed by it, written into its kernel, or among its inputs, seen through
-//     the region's own views; it has no other inputs.
-//  5. Executed for what the graph returns, each region one step and every other node one of MLX's: what a step
+//  4. What a region's nodes read is computed by it, written into its kernel, or among its inputs, seen
+//  through
+//     the region's own views; it has no other inputs. (Of a concatenation or gather it may read only a part.)
+//  5. Executed for what the graph returns, each region one step and every other node one of MLX's: what a
+//  step
 //     reads is an input of the graph, a region's output, or made by MLX, and no step waits for itself.
 //  6. The regions stand in an order in which they can run.
 #include <algorithm>
@@ -22,7 +24,11 @@ namespace {
 class PlanVerifier {
  public:
   PlanVerifier(const Graph& graph, const Plan& plan)
-      : graph_(graph), plan_(plan), flow_(graph), owner_(graph.nodes.size(), -1), maker_(graph.values.size(), -1) {}
+      : graph_(graph),
+        plan_(plan),
+        flow_(graph),
+        owner_(graph.nodes.size(), -1),
+        maker_(graph.values.size(), -1) {}
 
   std::vector<Diagnostic> run() {
     for (size_t r = 0; r < plan_.regions.size(); ++r)
@@ -34,7 +40,9 @@ class PlanVerifier {
   }
 
  private:
-  void report(const char* code, std::string message) { found_.push_back({"fuse", code, std::move(message), {}, ""}); }
+  void report(const char* code, std::string message) {
+    found_.push_back({"fuse", code, std::move(message), {}, ""});
+  }
   std::string called(ValueId v) const { return "%" + graph_.values[v].name; }
   static bool has(const std::vector<NodeId>& nodes, NodeId id) {
     return std::binary_search(nodes.begin(), nodes.end(), id);
@@ -66,15 +74,18 @@ bool PlanVerifier::check_nodes(int r) {
   if (std::all_of(region.nodes.begin(), region.nodes.end(), [&](NodeId id) { return view(id); }))
     report("only-views", "a region computes nothing");
   for (NodeId id : region.nodes) {
-    if (graph_.nodes[id].results.size() != 1) return report("many-results", "a node of a region has several results"), false;
-    bool copied = std::find(region.recomputed.begin(), region.recomputed.end(), id) != region.recomputed.end();
+    if (graph_.nodes[id].results.size() != 1)
+      return report("many-results", "a node of a region has several results"), false;
+    bool copied =
+        std::find(region.recomputed.begin(), region.recomputed.end(), id) != region.recomputed.end();
     if (view(id) || copied) continue;
     if (owner_[id] >= 0) report("in-two-regions", called(graph_.nodes[id].results[0]) + " is in two regions");
     owner_[id] = r;
   }
   for (ValueId v : region.outputs) {
     NodeId p = graph_.values[v].producer;
-    if (p < 0 || owner_[p] != r) report("not-computed", called(v) + " is an output of a region that does not compute it for others");
+    if (p < 0 || owner_[p] != r)
+      report("not-computed", called(v) + " is an output of a region that does not compute it for others");
     if (maker_[v] >= 0) report("made-twice", called(v) + " is an output of two regions");
     maker_[v] = r;
   }
@@ -82,21 +93,26 @@ bool PlanVerifier::check_nodes(int r) {
 }
 
 void PlanVerifier::check_reads(const Region& region) {
-  std::set<ValueId> read;
+  std::set<ValueId> stated(region.inputs.begin(), region.inputs.end()), seen;
   for (NodeId id : region.nodes) {
     if (view(id)) continue;
     for (ValueId v : graph_.nodes[id].operands) {
-      while (is_view(graph_, v) && has(region.nodes, graph_.values[v].producer))
+      seen.insert(v);
+      bool given = stated.count(v);
+      while (is_view(graph_, v) && has(region.nodes, graph_.values[v].producer)) {
         v = graph_.producer(v)->operands[0];
+        seen.insert(v);
+        given |= stated.count(v);
+      }
       NodeId p = graph_.values[v].producer;
-      if (!is_inlined(graph_, v) && !(p >= 0 && has(region.nodes, p))) read.insert(v);
+      bool made = is_inlined(graph_, v) || (p >= 0 && has(region.nodes, p));
+      bool unread = class_of(graph_.nodes[id].op) == OpClass::indexing;
+      if (!given && !made && !unread)
+        report("not-an-input", called(v) + " is read by a region and no input of it");
     }
   }
-  std::set<ValueId> stated(region.inputs.begin(), region.inputs.end());
   for (ValueId v : stated)
-    if (!read.count(v)) report("not-read", called(v) + " is an input of a region that does not read it");
-  for (ValueId v : read)
-    if (!stated.count(v)) report("not-an-input", called(v) + " is read by a region and no input of it");
+    if (!seen.count(v)) report("not-read", called(v) + " is an input of a region that does not read it");
 }
 
 // Steps: the regions, then the nodes of the graph.
@@ -143,7 +159,8 @@ void PlanVerifier::execute() {
       state[step] = State::open;
       for (ValueId v : reads_of_step(step)) {
         int needed = step_of(v);
-        if (needed >= 0 && state[needed] == State::open) return report("circle", "steps wait for each other at " + called(v));
+        if (needed >= 0 && state[needed] == State::open)
+          return report("circle", "steps wait for each other at " + called(v));
         push(v);
       }
       continue;
@@ -152,7 +169,8 @@ void PlanVerifier::execute() {
     if (state[step] == State::done) continue;
     state[step] = State::done;
     for (ValueId v : reads_of_step(step))
-      if (int needed = step_of(v); needed >= 0) last_region[step] = std::max(last_region[step], last_region[needed]);
+      if (int needed = step_of(v); needed >= 0)
+        last_region[step] = std::max(last_region[step], last_region[needed]);
     if (step >= regions) continue;
     if (last_region[step] >= step) report("order", "a region stands before one it waits for");
     last_region[step] = std::max(last_region[step], step);

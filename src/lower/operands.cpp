@@ -48,7 +48,7 @@ KernelOperand StatementWriter::load(const Demand& demand, double outside) {
     if (index.gathered >= 0) {
       operand.gathered.resize(shape.size(), -1);
       operand.gathered[d] = gathered_by(index.gathered);
-    } else if (!in_bounds(index.affine, kernel_.axes, shape[d])) {
+    } else if (!in_bounds(index.affine, kernel_.axes, 0, shape[d])) {
       operand.guarded = true;
       operand.literal = outside;
     }
@@ -78,7 +78,8 @@ KernelOperand StatementWriter::named(int id) {
   axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
   auto& value = graph_.values[demand.value];
   bool constant = demand.kind == Demand::Kind::inlined;
-  self = emit(constant ? value.name : value.name + "_read", Op::copy, value.type.dtype, std::move(axes), {self});
+  self =
+      emit(constant ? value.name : value.name + "_read", Op::copy, value.type.dtype, std::move(axes), {self});
   named_[id] = self.id;
   return self;
 }
@@ -100,7 +101,8 @@ KernelOperand StatementWriter::position(const Affine& affine) {
     term.id = axis;
     term = emit("at_" + kernel_.axes[axis].name, Op::copy, Dtype::i32, {axis}, {term});
     if (coefficient != 1)
-      term = emit("at_step", Op::mul, Dtype::i32, {axis}, {term, literal_operand(static_cast<double>(coefficient))});
+      term = emit(
+          "at_step", Op::mul, Dtype::i32, {axis}, {term, literal_operand(static_cast<double>(coefficient))});
     axes.push_back(axis);
     sum = first ? term : emit("at_sum", Op::add, Dtype::i32, axes, {sum, term});
     first = false;

@@ -18,7 +18,19 @@ class StatementWriter {
   void add_buffer(ValueId v, BufferRole role);
   void write(const Instance& instance);
   void write_plain(const Instance& instance, KernelValue value);
+  void write_contraction(const Instance& instance, KernelValue value);
   void write_concatenate(const Instance& instance, KernelValue value);
+  void write_pad(const Instance& instance, KernelValue value);
+  void write_slice_update(const Instance& instance, KernelValue value);
+  void write_choice(
+      const Instance& instance,
+      KernelValue value,
+      const std::vector<int64_t>& start,
+      int inside,
+      int outside,
+      const Shape& shape);
+  KernelOperand inside_of(const Instance& instance, const std::vector<int64_t>& start, const Shape& shape);
+  void finish(const Instance& instance, KernelValue value);
 
   // Operands (operands.cpp).
   KernelOperand operand(int demand, double outside = 0);
@@ -29,7 +41,11 @@ class StatementWriter {
   KernelValueId gathered_by(int demand);
 
   KernelOperand emit(
-      const std::string& name, Op op, Dtype dtype, std::vector<AxisId> axes, std::vector<KernelOperand> operands);
+      const std::string& name,
+      Op op,
+      Dtype dtype,
+      std::vector<AxisId> axes,
+      std::vector<KernelOperand> operands);
   KernelOperand push(KernelValue value);
   std::string fresh_name(const std::string& wanted);
   std::vector<AxisId> axes_of(const Affine& affine) const;

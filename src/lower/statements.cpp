@@ -49,7 +49,11 @@ KernelOperand StatementWriter::push(KernelValue value) {
 }
 
 KernelOperand StatementWriter::emit(
-    const std::string& name, Op op, Dtype dtype, std::vector<AxisId> axes, std::vector<KernelOperand> operands) {
+    const std::string& name,
+    Op op,
+    Dtype dtype,
+    std::vector<AxisId> axes,
+    std::vector<KernelOperand> operands) {
   KernelValue value;
   value.name = fresh_name(name);
   value.op = op;
@@ -77,10 +81,10 @@ void StatementWriter::write(const Instance& instance) {
   const Node& node = graph_.nodes[instance.node];
   ValueId result = node.results[0];
   size_t place = static_cast<size_t>(&instance - trace_.instances.data());
-  bool copies = node.op == Op::copy || node.op == Op::stop_gradient || node.op == Op::gather_axis;
-  if (copies && !instance.stored) {
+  bool gathers = node.op == Op::gather_axis || node.op == Op::gather;
+  if ((gathers || node.op == Op::copy || node.op == Op::stop_gradient) && !instance.stored) {
     KernelOperand same = operand(instance.operands[0]);
-    if (same.kind == KernelOperand::Kind::value || node.op == Op::gather_axis) {
+    if (same.kind == KernelOperand::Kind::value || gathers) {
       written_[place] = same;
       return;
     }
@@ -94,71 +98,46 @@ void StatementWriter::write(const Instance& instance) {
   if (instance.stored) {
     auto output = std::find(region_.outputs.begin(), region_.outputs.end(), result);
     value.name = graph_.values[result].name;
-    value.output = static_cast<BufferId>(region_.inputs.size() + static_cast<size_t>(output - region_.outputs.begin()));
+    value.output =
+        static_cast<BufferId>(region_.inputs.size() + static_cast<size_t>(output - region_.outputs.begin()));
     value.store = store_map(instance.map);
   }
-  if (node.op == Op::concatenate) {
-    write_concatenate(instance, std::move(value));
-  } else {
-    write_plain(instance, std::move(value));
+  switch (node.op) {
+    case Op::concatenate:
+      return write_concatenate(instance, std::move(value));
+    case Op::pad:
+      return write_pad(instance, std::move(value));
+    case Op::slice_update:
+      return write_slice_update(instance, std::move(value));
+    case Op::addmm:
+      return write_contraction(instance, std::move(value));
+    default:
+      return write_plain(instance, std::move(value));
   }
+}
+
+void StatementWriter::finish(const Instance& instance, KernelValue value) {
+  if (value.output < 0) value.name = fresh_name(graph_.values[graph_.nodes[instance.node].results[0]].name);
+  written_[static_cast<size_t>(&instance - trace_.instances.data())] = push(std::move(value));
 }
 
 void StatementWriter::write_plain(const Instance& instance, KernelValue value) {
   const Node& node = graph_.nodes[instance.node];
-  if (node.op == Op::stop_gradient || node.op == Op::gather_axis) value.op = Op::copy;
+  if (node.op == Op::stop_gradient || class_of(node.op) == OpClass::indexing) value.op = Op::copy;
   for (int d : instance.operands)
     value.operands.push_back(operand(d));
   auto op_class = class_of(node.op);
   if (op_class == OpClass::reduction || op_class == OpClass::scan || op_class == OpClass::gemm) {
     for (size_t i = 0; i < value.operands.size(); ++i)
-      if (value.operands[i].kind == KernelOperand::Kind::literal) value.operands[i] = named(instance.operands[i]);
+      if (value.operands[i].kind == KernelOperand::Kind::literal)
+        value.operands[i] = named(instance.operands[i]);
   }
   if (op_class == OpClass::elementwise || op_class == OpClass::scan) {
     value.attributes = node.attributes;
     for (const char* shape_only : {"dtype", "shape", "axis"})
       value.attributes.erase(shape_only);
   }
-  if (value.output < 0) value.name = fresh_name(graph_.values[node.results[0]].name);
-  written_[static_cast<size_t>(&instance - trace_.instances.data())] = push(std::move(value));
-}
-
-// A part of it, or the operand the index lies in: chosen by position where there are several.
-void StatementWriter::write_concatenate(const Instance& instance, KernelValue value) {
-  const Node& node = graph_.nodes[instance.node];
-  auto axis = static_cast<size_t>(node.attributes.get<int64_t>("axis"));
-  std::vector<std::pair<int64_t, int>> pieces;  // where each read operand ends, and its demand
-  int64_t end = 0;
-  for (size_t k = 0; instance.part < 0 && k < instance.operands.size(); ++k) {
-    end += graph_.type(node.operands[k]).shape[axis];
-    if (instance.operands[k] >= 0) pieces.push_back({end, instance.operands[k]});
-  }
-  if (instance.part >= 0) pieces.push_back({0, instance.operands[0]});
-  value.op = Op::copy;
-  std::string base = graph_.values[node.results[0]].name;
-  KernelOperand chosen = operand(pieces.back().second);
-  for (size_t k = pieces.size() - 1; k-- > 0;) {
-    KernelOperand at = position(instance.map[axis].affine);
-    KernelOperand before = emit(
-        base + "_before",
-        Op::less,
-        Dtype::bool_,
-        axes_of(instance.map[axis].affine),
-        {at, literal_operand(static_cast<double>(pieces[k].first))});
-    KernelOperand here = operand(pieces[k].second);
-    // `select` of two literals has no dtype of its own.
-    if (here.kind == KernelOperand::Kind::literal) here = named(pieces[k].second);
-    std::vector<KernelOperand> operands{before, here, chosen};
-    if (k == 0) {
-      value.op = Op::select;
-      value.operands = std::move(operands);
-    } else {
-      chosen = emit(base + "_rest", Op::select, value.dtype, value.axes, std::move(operands));
-    }
-  }
-  if (value.operands.empty()) value.operands = {chosen};
-  if (value.output < 0) value.name = fresh_name(base);
-  written_[static_cast<size_t>(&instance - trace_.instances.data())] = push(std::move(value));
+  finish(instance, std::move(value));
 }
 
 Kernel write_statements(const Graph& graph, const Region& region, const Trace& trace) {

@@ -28,7 +28,8 @@ class RandomGraph {
     graph_.outputs = {values_.back()};
     for (int i = 0; i < 3; ++i)
       graph_.outputs.push_back(pick());
-    std::erase_if(graph_.outputs, [&](ValueId v) { return v != values_.back() && graph_.values[v].producer < 0; });
+    std::erase_if(
+        graph_.outputs, [&](ValueId v) { return v != values_.back() && graph_.values[v].producer < 0; });
     return std::move(graph_);
   }
 
@@ -37,7 +38,8 @@ class RandomGraph {
   // Late values are likelier, so that chains form.
   ValueId pick() {
     auto n = static_cast<int64_t>(values_.size());
-    return below(3) ? values_[static_cast<size_t>(n - 1 - below(std::min<int64_t>(n, 6)))] : values_[static_cast<size_t>(below(n))];
+    return below(3) ? values_[static_cast<size_t>(n - 1 - below(std::min<int64_t>(n, 6)))]
+                    : values_[static_cast<size_t>(below(n))];
   }
   const Shape& shape(ValueId v) const { return graph_.type(v).shape; }
   ValueId pick_of_rank(int least) {
@@ -64,6 +66,9 @@ class RandomGraph {
   ValueId slice();
   ValueId transpose();
   ValueId concatenate();
+  ValueId gather_axis();
+  ValueId matmul();
+  ValueId scan();
 
   std::mt19937_64 random_;
   Graph graph_;
@@ -131,9 +136,40 @@ ValueId RandomGraph::concatenate() {
   return add(Op::concatenate, {v, w}, with("axis", below(graph_.type(v).rank())));
 }
 
+// Along an axis, at the first or last element as other data says, sometimes counted from the end.
+ValueId RandomGraph::gather_axis() {
+  ValueId v = pick_of_rank(1), from = pick_like(v);
+  int64_t axis = below(graph_.type(v).rank());
+  auto last = static_cast<double>(shape(v)[static_cast<size_t>(axis)] - 1);
+  auto number = [&](double n) { return graph_.add_constant(n, Dtype::i32); };
+  auto positive = add(Op::greater, {from, graph_.add_constant(0, Dtype::f32)});
+  auto index = add(Op::mul, {add(Op::cast, {positive}, with("dtype", Dtype::i32)), number(last)});
+  if (below(2)) index = add(Op::sub, {index, number(last + 1)});
+  return add(Op::gather_axis, {v, index}, with("axis", axis));
+}
+
+ValueId RandomGraph::matmul() {
+  ValueId v = pick_of_rank(2);
+  for (int tries = 0; tries < 20; ++tries) {
+    ValueId w = pick_of_rank(2);
+    if (graph_.type(v).rank() != 2 || graph_.type(w).rank() != 2 || shape(v)[1] != shape(w)[0]) continue;
+    if (graph_.type(v).elements() > 300 || graph_.type(w).elements() > 300) continue;
+    return add(Op::matmul, {v, w});
+  }
+  return -1;
+}
+
+ValueId RandomGraph::scan() {
+  ValueId v = pick_of_rank(1);
+  auto attributes = with("axis", below(graph_.type(v).rank()));
+  attributes.set("inclusive", below(2) == 0);
+  attributes.set("reverse", below(2) == 0);
+  return add(below(2) ? Op::cummax : Op::cumsum, {v}, attributes);
+}
+
 ValueId RandomGraph::step() {
   constexpr Op unary[] = {Op::neg, Op::square, Op::abs, Op::tanh, Op::exp};
-  switch (below(12)) {
+  switch (below(15)) {
     case 0:
     case 1:
       return add(unary[below(5)], {add(Op::tanh, {pick()})});
@@ -156,6 +192,12 @@ ValueId RandomGraph::step() {
       attributes.set("dtype", Dtype::f32);
       return add(Op::mul, {v, add(Op::arange, {}, attributes)});
     }
+    case 9:
+      return gather_axis();
+    case 10:
+      return matmul();
+    case 11:
+      return scan();
     default: {
       ValueId v = pick();
       constexpr Op binary[] = {Op::add, Op::sub, Op::mul, Op::maximum};
@@ -237,7 +279,9 @@ TEST(fuse_random, regions_compute_what_the_graph_does) {
     ASSERT_TRUE(verify(graph).empty()) << "seed " << seed;
     Plan plan = fuse(graph, default_cpu_target(), options);
     auto problems = verify(graph, plan);
-    ASSERT_TRUE(problems.empty()) << "seed " << seed << "\n" << format(problems) << "\n" << print(graph, plan);
+    ASSERT_TRUE(problems.empty()) << "seed " << seed << "\n"
+                                  << format(problems) << "\n"
+                                  << print(graph, plan);
     expect_regions_compute_the_graph(graph, plan, seed);
     if (HasFatalFailure()) FAIL() << "seed " << seed;
     for (auto& region : plan.regions)

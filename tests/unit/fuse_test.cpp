@@ -1,12 +1,11 @@
 // Legality and growth of regions beyond what the goldens in tests/golden/fuse show as text.
-#include "fuse/plan_text.h"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <random>
 #include <set>
 
+#include "fuse/plan_text.h"
 #include "ir/graph_text.h"
 #include "lower/lower.h"
 
