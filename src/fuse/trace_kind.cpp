@@ -101,7 +101,8 @@ std::string KindFinder::why_not_contraction() const {
   }
   for (auto& instance : trace.instances)
     if (instance.stored && instance.axes != contraction->axes)
-      return "an output of the kernel is not over the axes of the contraction";
+      return "%" + graph.values[node(instance).results[0]].name +
+             " would be handed out beside the result of the contraction, over other axes";
   return "";
 }
 
