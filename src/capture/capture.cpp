@@ -1,6 +1,7 @@
 #include "capture/capture.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "capture/captured_data.h"
 #include "capture/trace.h"
@@ -23,7 +24,7 @@ class Builder {
  public:
   explicit Builder(Trace trace) : trace_(std::move(trace)), ids_(trace_.values.size(), -1) {}
 
-  Captured build(size_t arguments) {
+  Captured build(size_t arguments, const SourceLines* lines) {
     captured_.uses_tracers = trace_.uses_tracers;
     // Evaluating what belongs to another transformation would be wrong, and nobody is going to run this
     // program.
@@ -38,6 +39,7 @@ class Builder {
       add_node(node);
     for (auto output : trace_.outputs)
       graph().outputs.push_back(value(output));
+    if (lines) add_lines(*lines);
     return std::move(captured_);
   }
 
@@ -104,7 +106,7 @@ class Builder {
     auto operands = operands_of(node);
     auto primitive = node.primitive;
     if (mapped->op == Op::broadcast && operands.size() > 1) {
-      operands.resize(1);  // the others only tell the shape
+      operands.erase(operands.begin() + 1, operands.end());  // the others only tell the shape
       primitive = nullptr;
     }
     if (mapped->op == Op::full) adapt_full(*mapped, operands, primitive);
@@ -139,6 +141,36 @@ class Builder {
     return append(op, std::move(operands), types, std::move(attributes), node.primitive);
   }
 
+  void add_lines(const SourceLines& lines) {
+    std::unordered_map<std::uintptr_t, int> line_of_array;
+    std::unordered_map<std::string, int> known;
+    for (const auto& [array, text] : lines) {
+      auto [line, is_new] = known.try_emplace(text, static_cast<int>(captured_.lines.size()) + 1);
+      if (is_new) captured_.lines.push_back(text);
+      line_of_array.try_emplace(array.id(), line->second);
+    }
+    for (size_t i = 0; i < ids_.size(); ++i) {
+      auto line = line_of_array.find(trace_.values[i].array.id());
+      auto producer = ids_[i] < 0 ? -1 : graph().values[ids_[i]].producer;
+      if (producer >= 0 && line != line_of_array.end()) graph().nodes[producer].where.line = line->second;
+    }
+    inherit_lines();
+  }
+
+  // From the first reader, which is on the same line where nobody held the value in between.
+  void inherit_lines() {
+    auto& nodes = graph().nodes;
+    std::vector<bool> has_own(nodes.size());
+    for (size_t n = 0; n < nodes.size(); ++n)
+      has_own[n] = nodes[n].where.line > 0;
+    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
+      for (auto operand : node->operands) {
+        auto producer = graph().values[operand].producer;
+        if (producer >= 0 && !has_own[producer]) nodes[producer].where.line = node->where.line;
+      }
+    }
+  }
+
   Trace trace_;
   std::vector<ValueId> ids_;
   Captured captured_;
@@ -150,8 +182,8 @@ mx::Shape to_mlx(const Shape& shape) {
 
 }  // namespace
 
-Captured capture(const ArrayFunction& fn, const std::vector<mx::array>& arguments) {
-  return Builder(trace(fn, arguments)).build(arguments.size());
+Captured capture(const ArrayFunction& fn, const std::vector<mx::array>& arguments, const SourceLines* lines) {
+  return Builder(trace(fn, arguments)).build(arguments.size(), lines);
 }
 
 Captured capture_file(const std::string& mlxfn_path, const std::vector<mx::array>& arguments) {

@@ -2,6 +2,8 @@
 // by how much.
 #include <fmt/format.h>
 
+#include <set>
+
 #include "cache/cache.h"
 #include "ir/graph_text.h"
 #include "ir/kernel_text.h"
@@ -17,10 +19,28 @@ std::string time_text(double seconds) {
   return fmt::format("{:.2f} ms", seconds * 1e3);
 }
 
-std::string node_text(const Graph& graph, NodeId id) {
+// Where the program says it, when that is known: ` (model.py:12 in block)`.
+std::string line_text(const Program& program, const Node& node) {
+  if (node.where.line == 0) return "";
+  return " (" + program.captured().lines[node.where.line - 1] + ")";
+}
+
+std::string node_text(const Program& program, NodeId id) {
+  auto& graph = program.graph();
   auto& node = graph.nodes[id];
   std::string result = node.results.empty() ? "" : "%" + graph.values[node.results[0]].name + " = ";
-  return result + std::string(name(node.op));
+  return result + std::string(name(node.op)) + line_text(program, node);
+}
+
+// The lines of the program that a region computes, in its order.
+std::string lines_of(const Program& program, const Region& region) {
+  std::set<int> lines;
+  for (NodeId id : region.nodes)
+    if (int line = program.graph().nodes[id].where.line) lines.insert(line);
+  std::string text;
+  for (int line : lines)
+    text += "  from " + program.captured().lines[line - 1] + "\n";
+  return text;
 }
 
 // Units of the last place mean little where the result cancels: MLX eager's own error stands beside ours.
@@ -39,6 +59,7 @@ std::string region_text(const Program& program, size_t r) {
   auto& region = outcome.region;
   std::string text = fmt::format(
       "region {}: {}, {} ops\n  legal: {}\n", r, name(region.kind), region.nodes.size(), region.reason);
+  text += lines_of(program, region);
   text += fmt::format(
       "  predicted: {} in MLX, {} fused, {:.1f} MiB of intermediates saved\n",
       time_text(region.cost.unfused_seconds),
@@ -71,7 +92,7 @@ std::string explain(const Program& program) {
   for (auto& region : program.plan().declined)
     text += fmt::format(
         "declined: {} ({} ops): {}: {} in MLX, {} fused\n",
-        node_text(graph, region.nodes.back()),
+        node_text(program, region.nodes.back()),
         region.nodes.size(),
         region.reason,
         time_text(region.cost.unfused_seconds),
@@ -79,8 +100,8 @@ std::string explain(const Program& program) {
   for (auto& stop : program.plan().stops)
     text += fmt::format(
         "not fused: {} into {}: {}\n",
-        node_text(graph, stop.producer),
-        node_text(graph, stop.consumer),
+        node_text(program, stop.producer),
+        node_text(program, stop.consumer),
         stop.reason);
   if (program.plain()) text += "nothing of ours runs: this program is plain MLX\n";
   auto& cache = Cache::instance();

@@ -43,7 +43,8 @@ class Program {
   static std::shared_ptr<Program> build(
       const ArrayFunction& fn,
       const std::vector<mlx::core::array>& arguments,
-      const CompileOptions& options = {});
+      const CompileOptions& options = {},
+      const SourceLines* lines = nullptr);
 
   std::vector<mlx::core::array> call(const std::vector<mlx::core::array>& arguments) const;
 

@@ -42,9 +42,12 @@ std::vector<ValueId> input_values(const Canonical& canonical, const Graph& sourc
 }  // namespace
 
 std::shared_ptr<Program> Program::build(
-    const ArrayFunction& fn, const std::vector<mx::array>& arguments, const CompileOptions& options) {
+    const ArrayFunction& fn,
+    const std::vector<mx::array>& arguments,
+    const CompileOptions& options,
+    const SourceLines* lines) {
   auto program = std::shared_ptr<Program>(new Program(mx::default_stream(mx::default_device())));
-  program->captured_ = capture(fn, arguments);
+  program->captured_ = capture(fn, arguments, lines);
   dump("capture", print(program->captured_.graph));
   if (program->captured_.uses_tracers) return program;
   try {

@@ -12,6 +12,28 @@ struct Useless : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Notes which line makes which array while it lives, see autoperfect/sources.py.
+class LineWatch {
+ public:
+  LineWatch() : recorder_(nb::module_::import_("autoperfect.sources").attr("Recorder")()) {
+    recorder_.attr("start")();
+  }
+  ~LineWatch() {
+    nb::error_scope pending;
+    nb::object(recorder_.attr("stop")());
+  }
+  SourceLines stop() {
+    recorder_.attr("stop")();
+    SourceLines lines;
+    for (nb::handle found : recorder_.attr("found"))
+      lines.emplace_back(array_of(found[0].ptr()), nb::cast<std::string>(found[1]));
+    return lines;
+  }
+
+ private:
+  nb::object recorder_;
+};
+
 // What one build passes between the caller, which holds the GIL at its ends, and the trace in the middle.
 struct CompiledFunction::Build {
   const Arguments& arguments;
@@ -22,6 +44,7 @@ struct CompiledFunction::Build {
   bool keep_state = true;  // false: what the trace changed is put back at its end
   std::string leak = {};   // the variable that was left with an array of the trace
   bool failed = false;     // in the function itself, or in MLX under it
+  SourceLines lines = {};
 };
 
 std::shared_ptr<CompiledFunction::Specialisation> CompiledFunction::build(
@@ -45,7 +68,10 @@ std::shared_ptr<CompiledFunction::Specialisation> CompiledFunction::build(
     // GIL.
     nb::gil_scoped_release released;
     program = Program::build(
-        [&](const Arrays& placeholders) { return trace(build, placeholders); }, arguments.arrays);
+        [&](const Arrays& placeholders) { return trace(build, placeholders); },
+        arguments.arrays,
+        {},
+        &build.lines);
   } catch (const std::exception& error) {
     if (build.failed) throw;
     if (build.leak.empty())
@@ -90,7 +116,9 @@ Arrays CompiledFunction::trace(Build& build, const Arrays& placeholders) {
         build.arguments.arrays.begin() + static_cast<ptrdiff_t>(arguments), build.arguments.arrays.end());
     TracedArguments traced(build.args, build.kwargs, &placeholders);
     inputs_.fill(state_placeholders.data(), state_placeholders.size());
+    LineWatch watch;
     auto result = checked(PyObject_Call(function_.ptr(), traced.positional.ptr(), traced.keywords.ptr()));
+    build.lines = watch.stop();
 
     auto& made = *build.specialisation;
     Arrays outputs;
