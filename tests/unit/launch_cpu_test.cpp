@@ -7,6 +7,7 @@
 #include <mutex>
 #include <numeric>
 #include <set>
+#include <stdexcept>
 #include <thread>
 
 #include "compile/cpu/compile.h"
@@ -181,6 +182,35 @@ TEST(ThreadPool, ManyWorkers) {
       ASSERT_EQ(count, 1);
     ASSERT_FALSE(bad);
     if (repeat % 500 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));  // they fall asleep
+  }
+}
+
+TEST(ThreadPool, TheCallerGetsWhatAChunkThrowsOnAnyThread) {
+  auto* pool = new ThreadPool(3);  // never destroyed
+  for (int64_t bad : {0, 1, 5, 63}) {
+    std::atomic<int> ran{0};
+    auto body = [&](int64_t chunk, int) {
+      ++ran;
+      if (chunk == bad) throw std::runtime_error("chunk " + std::to_string(chunk));
+    };
+    try {
+      pool->run(64, 3, body);
+      FAIL() << "chunk " << bad << " threw";
+    } catch (const std::runtime_error& error) {
+      EXPECT_EQ(error.what(), "chunk " + std::to_string(bad));
+    }
+    EXPECT_GE(ran, 1);
+    ran = 0;
+    pool->run(64, 3, [&](int64_t, int) { ++ran; });
+    EXPECT_EQ(ran, 64) << "the next job runs whole";
+  }
+}
+
+TEST(ThreadPool, EveryChunkMayThrow) {
+  auto* pool = new ThreadPool(7);  // never destroyed
+  for (int round = 0; round < 200; ++round) {
+    EXPECT_THROW(
+        pool->run(100, 7, [](int64_t, int) { throw std::runtime_error("all"); }), std::runtime_error);
   }
 }
 

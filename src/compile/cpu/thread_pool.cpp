@@ -8,6 +8,7 @@
 #include <chrono>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "compile/cpu/compile.h"
 
@@ -101,14 +102,26 @@ void ThreadPool::run(int64_t chunks, int helpers, const ChunkBody& body) {
     for (int seen; (seen = finished_.load(std::memory_order_acquire)) != begun;)
       finished_.wait(seen);
   }
+  auto failure = std::exchange(failure_, nullptr);
+  has_failed_.clear(std::memory_order_relaxed);
   busy_.clear(std::memory_order_release);
+  if (failure) std::rethrow_exception(failure);
+}
+
+void ThreadPool::fail(std::exception_ptr failure) {
+  if (!has_failed_.test_and_set(std::memory_order_relaxed)) failure_ = std::move(failure);
+  next_.store(chunks_, std::memory_order_relaxed);
 }
 
 void ThreadPool::run_chunks(int thread) {
   for (;;) {
     int64_t chunk = next_.fetch_add(1, std::memory_order_relaxed);
     if (chunk >= chunks_) return;
-    (*body_)(chunk, thread);
+    try {
+      (*body_)(chunk, thread);
+    } catch (...) {
+      return fail(std::current_exception());
+    }
   }
 }
 

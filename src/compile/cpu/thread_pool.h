@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
 
 namespace autoperfect {
@@ -21,7 +22,8 @@ class ThreadPool {
   // Workers start with the first job, and never end: a pool must not be destroyed after that.
   explicit ThreadPool(int workers) : wanted_(workers) {}
 
-  // At most `helpers` threads beside the caller, which takes part.
+  // At most `helpers` threads beside the caller, which takes part. What a chunk throws, on whichever thread,
+  // the caller gets once all have stopped; chunks not begun by then are left out.
   void run(int64_t chunks, int helpers, const ChunkBody& body);
 
  private:
@@ -31,6 +33,7 @@ class ThreadPool {
   void run_chunks(int thread);
   bool take_ticket(int& thread);
   int wait_for_job(int seen);
+  void fail(std::exception_ptr failure);
 
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
   int wanted_;
@@ -40,6 +43,8 @@ class ThreadPool {
   // not yet given back with `finished_` keeps the caller in run(), and so the job alive.
   const ChunkBody* body_ = nullptr;
   int64_t chunks_ = 0;
+  std::exception_ptr failure_;  // the first; guarded by has_failed_ until all have finished
+  std::atomic_flag has_failed_ = ATOMIC_FLAG_INIT;
   alignas(64) std::atomic<int64_t> next_{0};
   alignas(64) std::atomic<int> tickets_{0};
   alignas(64) std::atomic<int> finished_{0};
