@@ -283,5 +283,68 @@ TEST(schedule_matmul, loads_with_gathers_and_guards) {
       "    %y[i,j] = matmul(e,k) %x[i+e-1,k] else 0.0, %w[e,k,j] : f32\n"));
 }
 
+TEST(schedule_scans, every_kind_along_rows_and_columns) {
+  for (std::string how : {"", " inclusive=false", " reverse=true", " inclusive=false reverse=true"})
+    for (std::string axis : {"i", "j"}) {
+      std::string buffers = "    in %x: f32[11,37] row\n";
+      std::string math = "    axes i=11, j=37\n    %a[i,j] = mul %x[i,j], 0.25 : f32\n";
+      for (std::string op : {"cumsum", "cumprod", "cummax", "cummin", "logcumsumexp"}) {
+        buffers += "    out %" + op + "_y: f32[11,37] row\n";
+        math += "    %" + op + "_s[i,j] = " + op + "(" + axis + ") %a[i,j]" + how + " : f32\n";
+        math += "    %" + op + "_y[i,j] = add %" + op + "_s[i,j], %x[i,j] : f32\n";
+      }
+      check_kernel_text(kernel_text(buffers, math));
+    }
+}
+
+TEST(schedule_scans, integers_bools_and_halves) {
+  for (std::string axis : {"i", "j"}) {
+    check_kernel_text(kernel_text(
+        "    in %x: i32[11,37] row\n    in %m: bool[11,37] row\n    out %y: i32[11,37] row\n    out %z: "
+        "i32[11,37] row\n",
+        "    axes i=11, j=37\n"
+        "    %y[i,j] = cummax(" +
+            axis +
+            ") %x[i,j] inclusive=false : i32\n"
+            "    %c[i,j] = cast %m[i,j] : i32\n"
+            "    %z[i,j] = cumsum(" +
+            axis + ") %c[i,j] : i32\n"));
+    check_kernel_text(kernel_text(
+        "    in %x: bf16[?i,37] row\n    out %y: bf16[?i,37] row\n",
+        "    axes i=?11, j=37\n"
+        "    %y[i,j] = cumsum(" +
+            axis + ") %x[i,j] : bf16\n"));
+  }
+}
+
+TEST(schedule_scans, with_reductions_before_and_after) {
+  check_kernel_text(kernel_text(
+      "    in %x: f32[?i,300] row\n    out %y: f32[?i,300] row\n    out %t: f32[?i] row\n",
+      "    axes i=?9, j=300\n"
+      "    %m[i] = max(j) %x[i,j] : f32\n"
+      "    %d[i,j] = sub %x[i,j], %m[i] : f32\n"
+      "    %e[i,j] = exp %d[i,j] : f32\n"
+      "    %c[i,j] = cumsum(j) %e[i,j] : f32\n"
+      "    %t[i] = sum(j) %c[i,j] : f32\n"
+      "    %y[i,j] = div %c[i,j], %t[i] : f32\n"));
+  check_kernel_text(kernel_text(
+      "    in %x: f32[40,67] row\n    out %y: f32[40,67] row\n",
+      "    axes i=40, j=67\n"
+      "    %m[j] = max(i) %x[i,j] : f32\n"
+      "    %d[i,j] = sub %x[i,j], %m[j] : f32\n"
+      "    %y[i,j] = cumsum(i) %d[i,j] reverse=true : f32\n"));
+}
+
+TEST(schedule_scans, both_directions_and_one_dimension) {
+  check_kernel_text(kernel_text(
+      "    in %x: f32[6,70] row\n    out %y: f32[6,70] row\n    out %z: f32[6,70] row\n",
+      "    axes i=6, j=70\n"
+      "    %y[i,j] = cumsum(j) %x[i,j] : f32\n"
+      "    %z[i,j] = cumsum(j) %x[i,j] reverse=true : f32\n"));
+  check_kernel_text(kernel_text(
+      "    in %x: i32[300] row\n    out %y: i32[300] row\n",
+      "    axes j=300\n    %y[j] = cumsum(j) %x[j] : i32\n"));
+}
+
 }  // namespace
 }  // namespace autoperfect

@@ -16,3 +16,4 @@
 #include "compile/cpu/prelude/11_kernel.h"
 #include "compile/cpu/prelude/12_index.h"
 #include "compile/cpu/prelude/13_matmul.h"
+#include "compile/cpu/prelude/14_scan.h"

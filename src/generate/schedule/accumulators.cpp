@@ -22,6 +22,16 @@ std::string Body::extreme_init(int v) const {
   return reduction(kernel_.values[v].op == Op::argmax ? Op::max : Op::min, dtype, dtype)->init;
 }
 
+Dtype Body::state_dtype(int v) const {
+  auto& value = kernel_.values[v];
+  return is_reduction(value) && !arg(v) ? text_of(v).accumulate : value.dtype;
+}
+
+std::string Body::state_start(int v) const {
+  auto& value = kernel_.values[v];
+  return is_scan(value) ? *scan_identity(value) : text_of(v).init;
+}
+
 std::string Body::declare_accumulators(int sweep, int depth) const {
   std::string text;
   for (int v : passes_.reductions[sweep]) {

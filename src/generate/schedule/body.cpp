@@ -17,6 +17,7 @@ std::vector<Dtype> Body::operand_dtypes(const KernelValue& value) const {
 }
 
 bool Body::supported() const {
+  if (!scans_supported()) return false;
   for (auto& value : kernel_.values) {
     auto dtypes = operand_dtypes(value);
     if (is_reduction(value)) {
@@ -25,7 +26,7 @@ bool Body::supported() const {
                     nest_.group_of(value.reduced[0]) == nest_.vector_group && nest_.inner_groups.empty();
       bool positional = value.op == Op::argmax || value.op == Op::argmin;
       if (positional ? !arg_ok : !reduction(value.op, dtypes[0], value.dtype)) return false;
-    } else if (!expression(value, dtypes, std::vector<std::string>(dtypes.size(), "x"))) {
+    } else if (!is_scan(value) && !expression(value, dtypes, std::vector<std::string>(dtypes.size(), "x"))) {
       return false;
     }
   }
@@ -63,6 +64,7 @@ std::string Body::scratch_index() const {
 
 std::string Body::position(AxisId axis, Dtype dtype, bool element) const {
   int group = nest_.group_of(axis);
+  if (group < 0) return literal(dtype, 0);
   std::string index = element && group == nest_.vector_group
                           ? "(ap::iota() + (int)j)"
                           : "ap::splat<ap::vi32>((int)g" + std::to_string(group) + ")";
@@ -132,15 +134,20 @@ std::string Body::element_value(Scope& scope, int v) const {
   bool kept = passes_.kept_in[v] >= 0;
   if (kept && scope.sweep > passes_.kept_in[v])
     return scope.values[v] = scope.define(name, "ap::load(" + id("s", v) + scratch_index() + ")");
+  scope.statement(
+      "const " + vector_type(kernel_.values[v].dtype) + " " + name + " = " + element_expression(scope, v) +
+      ";");
+  if (kept) scope.statement("ap::store(" + id("s", v) + scratch_index() + ", " + name + ");");
+  return scope.values[v] = name;
+}
+
+std::string Body::element_expression(Scope& scope, int v) const {
   auto& value = kernel_.values[v];
+  if (is_scan(value)) return scan_expression(scope, v);
   std::vector<std::string> operands;
   for (size_t i = 0; i < value.operands.size(); ++i)
     operands.push_back(element_operand(scope, value, static_cast<int>(i)));
-  scope.statement(
-      "const " + vector_type(value.dtype) + " " + name + " = " +
-      *expression(value, operand_dtypes(value), operands) + ";");
-  if (kept) scope.statement("ap::store(" + id("s", v) + scratch_index() + ", " + name + ");");
-  return scope.values[v] = name;
+  return *expression(value, operand_dtypes(value), operands);
 }
 
 std::string Body::elements(int sweep, bool tail, int depth) const {

@@ -2,7 +2,7 @@
 // accumulators.
 #pragma once
 
-#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +37,14 @@ class Body {
   // The same of a single value, which gets its name v<k> and is not stored.
   std::string element(int value, bool tail, int depth) const;
 
+  // What a reduction or scan carries along, or a value of the unit is: for those who keep it in memory.
+  Dtype state_dtype(int v) const;
+  std::string state_start(int v) const;
+
+  std::vector<int> scans(int sweep) const;  // that may be computed in it
+  bool runs_backwards() const;              // along the scanned group
+  std::string declare_carries(int sweep, int depth) const;
+
   std::string declare_accumulators(int sweep, int depth) const;
   std::string accumulator_parameters(int sweep) const;
   std::string accumulator_arguments(int sweep, int copy) const;
@@ -49,6 +57,7 @@ class Body {
   std::string unit_operand(const KernelValue& value, int operand, bool tail) const;
   std::string element_operand(Scope& scope, const KernelValue& value, int operand) const;
   std::string element_value(Scope& scope, int v) const;
+  std::string element_expression(Scope& scope, int v) const;
   std::string load_element(Scope& scope, int access) const;
   std::string load_unit(int access, bool tail) const;
   std::string load_along(
@@ -66,6 +75,8 @@ class Body {
   std::string moved(const Access& access, const std::vector<int>& groups) const;
   std::string prefetches(int depth) const;
   std::string position(AxisId axis, Dtype dtype, bool element) const;
+  bool scans_supported() const;
+  std::string scan_expression(Scope& scope, int v) const;
   void accumulate(Scope& scope, int v) const;
   void accumulate_position(Scope& scope, int v) const;
   std::string merge_copies(int v, int depth) const;
@@ -80,5 +91,9 @@ class Body {
   const Passes& passes_;
   const Choice& choice_;
 };
+
+// Where a scan starts; none when there is no form for it.
+std::optional<std::string> scan_identity(const KernelValue& value);
+bool is_reverse(const KernelValue& value);
 
 }  // namespace autoperfect::schedule

@@ -48,7 +48,7 @@ class ContractionFinder {
     AxisId axis = nest_.groups[group].axes.back();
     return std::find(axes.begin(), axes.end(), axis) != axes.end();
   }
-  bool is_parallel(int group) const { return !nest_.groups[group].reduced; }
+  bool is_parallel(int group) const { return !nest_.groups[group].swept; }
   void find_columns();
   bool find_rows();
   bool find_depth();
@@ -101,7 +101,7 @@ bool ContractionFinder::find_depth() {
   found_.k = found_.outer_k.back();
   found_.outer_k.pop_back();
   return std::none_of(
-      nest_.groups.begin(), nest_.groups.end(), [](const Group& g) { return g.reduced && g.size.is(0); });
+      nest_.groups.begin(), nest_.groups.end(), [](const Group& g) { return g.swept && g.size.is(0); });
 }
 
 // Every output is computed where the product is, and nowhere twice.

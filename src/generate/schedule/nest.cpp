@@ -19,16 +19,16 @@ class Finder {
   std::optional<Nest> run(std::vector<Group> groups, bool with_loops) {
     for (auto& value : kernel_.values) {
       for (AxisId axis : value.reduced)
-        reduced_.insert(axis);
-      if (value.scanned >= 0) pinned_.insert(value.scanned);
+        swept_.insert(axis);
+      if (value.scanned >= 0) swept_.insert(value.scanned), pinned_.insert(value.scanned);
       for (auto& operand : value.operands)
         if (operand.kind == KernelOperand::Kind::iota) pinned_.insert(operand.id);
     }
     if (!find_accesses()) return std::nullopt;
     nest_.groups = std::move(groups);
     if (nest_.groups.empty())
-      for (bool reduced : {false, true})
-        collapse(reduced);
+      for (bool swept : {false, true})
+        collapse(swept);
     for (size_t a = 0; a < nest_.accesses.size(); ++a)
       by_groups(nest_.accesses[a], maps_[a]);
     if (with_loops && !choose_loops()) return std::nullopt;
@@ -40,13 +40,13 @@ class Finder {
   bool add_access(const KernelOperand& at);
   void by_groups(Access& access, const AccessMap& map) const;
   bool mergeable(AxisId outer, AxisId inner) const;
-  void collapse(bool reduced);
+  void collapse(bool swept);
   bool choose_loops();
   bool unit_stride_along(int group) const;
   bool one_sweep() const;
 
   const Kernel& kernel_;
-  std::set<AxisId> reduced_, pinned_;
+  std::set<AxisId> swept_, pinned_;
   Nest nest_;
   std::vector<AccessMap> maps_;  // per access
 };
@@ -80,7 +80,7 @@ void Finder::by_groups(Access& access, const AccessMap& map) const {
   for (size_t k = 0; k < map.guards.size(); ++k) {
     access.guards[k].steps.assign(nest_.groups.size(), 0);
     for (auto& [axis, step] : map.guards[k].terms)
-      access.guards[k].steps[nest_.group_of(axis)] = step;
+      if (int group = nest_.group_of(axis); group >= 0) access.guards[k].steps[group] = step;
   }
 }
 
@@ -94,11 +94,12 @@ bool Finder::mergeable(AxisId outer, AxisId inner) const {
   return true;
 }
 
-void Finder::collapse(bool reduced) {
+void Finder::collapse(bool swept) {
   size_t first = nest_.groups.size();
   for (AxisId axis = 0; axis < static_cast<AxisId>(kernel_.axes.size()); ++axis) {
-    if (reduced_.count(axis) != static_cast<size_t>(reduced)) continue;
+    if (swept_.count(axis) != static_cast<size_t>(swept)) continue;
     auto& info = kernel_.axes[axis];
+    if (!swept && info.size == 1 && !info.dynamic) continue;
     if (nest_.groups.size() > first && mergeable(nest_.groups.back().axes.back(), axis)) {
       auto& group = nest_.groups.back();
       group.axes.push_back(axis);
@@ -107,7 +108,7 @@ void Finder::collapse(bool reduced) {
       continue;
     }
     Extent size = info.dynamic ? Extent{0, 1} : Extent{info.size, 0};
-    nest_.groups.push_back({{axis}, size, info.size, reduced});
+    nest_.groups.push_back({{axis}, size, info.size, swept});
   }
 }
 
@@ -124,12 +125,12 @@ bool Finder::unit_stride_along(int group) const {
   return unit || most < 0;
 }
 
-// Nothing that varies over a reduced axis waits for a reduction.
+// Nothing that varies over a reduced axis waits for a reduction, and the order of elements does not matter.
 bool Finder::one_sweep() const {
   std::vector<bool> late(kernel_.values.size(), false);
   for (size_t v = 0; v < kernel_.values.size(); ++v) {
     auto& value = kernel_.values[v];
-    bool positional = value.op == Op::argmax || value.op == Op::argmin;
+    bool positional = value.op == Op::argmax || value.op == Op::argmin || value.scanned >= 0;
     bool waits = false;
     for (auto& operand : value.operands)
       for (KernelValueId needed : values_in(operand))
@@ -143,7 +144,7 @@ bool Finder::one_sweep() const {
 bool Finder::choose_loops() {
   int count = static_cast<int>(nest_.groups.size());
   int parallel = static_cast<int>(
-      std::count_if(nest_.groups.begin(), nest_.groups.end(), [](const Group& g) { return !g.reduced; }));
+      std::count_if(nest_.groups.begin(), nest_.groups.end(), [](const Group& g) { return !g.swept; }));
   nest_.vector_group = count - 1;
   if (count == parallel) {
     nest_.shape = count <= 1 ? Shape::flat : Shape::rows;

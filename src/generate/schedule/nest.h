@@ -27,7 +27,7 @@ struct Group {
   std::vector<AxisId> axes;
   Extent size;
   int64_t seen_size = 1;  // with the dynamic axis at the size it was first seen with
-  bool reduced = false;
+  bool swept = false;     // reduced or scanned
 };
 
 // A dimension of a load whose index is a value: it moves the load by the clamped value times stride.
@@ -60,7 +60,7 @@ struct Access {
 enum class Shape { flat, rows, full_flat, full_rows, columns_flat, columns_rows };
 
 struct Nest {
-  std::vector<Group> groups;     // parallel ones first, then reduced ones, outermost first
+  std::vector<Group> groups;     // parallel ones first, then swept ones, outermost first
   std::vector<Access> accesses;  // distinct
   Shape shape = Shape::flat;
   std::vector<int>
@@ -68,7 +68,7 @@ struct Nest {
   std::vector<int> inner_groups;  // sequential loops inside a unit, around the vector loop
   int vector_group = -1;          // -1: everything is a scalar
 
-  int group_of(AxisId axis) const;
+  int group_of(AxisId axis) const;  // -1: an axis of size 1, which no loop needs
   int access_of(const KernelOperand& load) const;
   int store_of(const KernelValue& value) const;
   // Another for each lane.

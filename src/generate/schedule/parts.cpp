@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "generate/schedule/body.h"
 #include "generate/schedule/extract.h"
 #include "generate/schedule/frame.h"
 #include "generate/schedule/passes.h"
@@ -58,7 +59,7 @@ class Splitter {
   }
 
   // Each output varies over all axes outside the sweeps, so none is computed twice; and each reduction is
-  // over before the next begins.
+  // over before the next begins; scans go the same way.
   bool fits(const Group& group) const {
     for (KernelValueId v : group.outputs)
       for (AxisId axis : group.parallel)
@@ -67,6 +68,16 @@ class Splitter {
       if (group.cone[v] && is_reduction(kernel_.values[v]))
         for (AxisId axis : kernel_.values[v].axes)
           if (group.swept.count(axis)) return false;
+    return scans_agree(group);
+  }
+  bool scans_agree(const Group& group) const {
+    const KernelValue* first = nullptr;
+    for (size_t v = 0; v < group.cone.size(); ++v) {
+      auto& value = kernel_.values[v];
+      if (!group.cone[v] || !is_scan(value)) continue;
+      if (!first) first = &value;
+      if (value.scanned != first->scanned || is_reverse(value) != is_reverse(*first)) return false;
+    }
     return true;
   }
   bool varies(KernelValueId v, AxisId axis) const {

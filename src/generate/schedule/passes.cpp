@@ -40,6 +40,7 @@ class PassFinder {
  private:
   bool loops_over(AxisId axis) const {
     int group = nest_.group_of(axis);
+    if (group < 0) return false;
     return (group == nest_.vector_group && !nest_.columns()) ||
            std::find(nest_.inner_groups.begin(), nest_.inner_groups.end(), group) != nest_.inner_groups.end();
   }
@@ -55,7 +56,7 @@ class PassFinder {
 
 void PassFinder::classify(int v) {
   auto& value = kernel_.values[v];
-  bool costly = is_costly(value.op);
+  bool costly = is_costly(value.op) || is_scan(value);
   for (auto& operand : value.operands)
     for (KernelValueId needed : values_in(operand)) {
       passes_.ready[v] = std::max(passes_.ready[v], passes_.ready[needed]);
@@ -105,6 +106,10 @@ void PassFinder::walk(int v, int sweep, Keep keep, std::vector<int>& first_sweep
 
 bool is_reduction(const KernelValue& value) {
   return class_of(value.op) == OpClass::reduction || value.op == Op::matmul;
+}
+
+bool is_scan(const KernelValue& value) {
+  return class_of(value.op) == OpClass::scan;
 }
 
 Passes find_passes(const Kernel& kernel, const Nest& nest, Keep keep) {

@@ -26,5 +26,6 @@ Passes find_passes(const Kernel& kernel, const Nest& nest, Keep keep);
 
 // A contraction is one too: the sum of products.
 bool is_reduction(const KernelValue& value);
+bool is_scan(const KernelValue& value);
 
 }  // namespace autoperfect::schedule

@@ -29,10 +29,9 @@ int64_t output_bytes(const Kernel& kernel) {
 std::vector<Choice> choices(const Kernel& kernel, const schedule::Nest& nest) {
   bool large = output_bytes(kernel) >= streaming_bytes;
   if (nest.columns()) {
-    std::vector<Choice> columns;
-    for (int unroll : {4, 8})
-      for (bool prefetch : {false, true})
-        columns.push_back({unroll, large, prefetch, Keep::nothing});
+    std::vector<Choice> columns{{1, large, false, Keep::nothing, true}, {4, large, true, Keep::nothing}};
+    if (large) columns.push_back({1, false, false, Keep::nothing, true});
+    columns.push_back({4, large, false, Keep::nothing});
     return columns;
   }
   bool sweeps = find_passes(kernel, nest, Keep::nothing).count > 1;

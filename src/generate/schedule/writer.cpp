@@ -4,6 +4,7 @@
 
 #include "generate/schedule/body.h"
 #include "generate/schedule/frame.h"
+#include "generate/schedule/strips.h"
 
 namespace autoperfect::schedule {
 namespace {
@@ -24,6 +25,8 @@ class Writer {
   void open(const char* head);
   void sweep(int s, bool accumulators_outside);
   void vector_loop(int s);
+  void vector_steps(int s);
+  void vector_steps_backwards(int s);
   void column(bool tail);
   void rows_of_column(int s, bool tail);
   void columns();
@@ -59,6 +62,10 @@ void Writer::vector_loop(int s) {
   line("auto body = [&](long j" + body_.accumulator_parameters(s) + ") __attribute__((always_inline)) {");
   source_ += body_.elements(s, false, depth_ + 1);
   line("};");
+  body_.runs_backwards() ? vector_steps_backwards(s) : vector_steps(s);
+}
+
+void Writer::vector_steps(int s) {
   for (int step : {choice_.unroll, 1}) {
     std::string calls;
     for (int k = 0; k < step; ++k) {
@@ -75,6 +82,16 @@ void Writer::vector_loop(int s) {
   end_block();
 }
 
+// From the last element to the first, for scans that go that way.
+void Writer::vector_steps_backwards(int s) {
+  line("j = hi / ap::W * ap::W;");
+  begin_block("if (j < hi)");
+  line("const long n = hi - j;");
+  source_ += body_.elements(s, true, depth_);
+  end_block();
+  line("while (j > 0) { j -= ap::W; body(j" + body_.accumulator_arguments(s, 0) + "); }");
+}
+
 void Writer::sweep(int s, bool accumulators_outside) {
   if (!accumulators_outside) source_ += body_.declare_accumulators(s, depth_);
   for (int g : nest_.inner_groups) {
@@ -83,7 +100,7 @@ void Writer::sweep(int s, bool accumulators_outside) {
         "for (long " + index + " = 0; " + index + " < " + nest_.groups[g].size.text() + "; ++" + index + ")");
   }
   begin_block("");
-  source_ += body_.inner_pointers(depth_) + body_.inner_ranges(depth_);
+  source_ += body_.inner_pointers(depth_) + body_.inner_ranges(depth_) + body_.declare_carries(s, depth_);
   vector_loop(s);
   end_block();
   for (size_t k = 0; k < nest_.inner_groups.size(); ++k)
@@ -103,19 +120,23 @@ void Writer::rows_of_column(int s, bool tail) {
   int innermost = nest_.inner_groups.back();
   std::string index = id("g", innermost), size = nest_.groups[innermost].size.text();
   begin_block("");
+  source_ += body_.declare_carries(s, depth_);
   line(
       "auto body = [&](long " + index + body_.accumulator_parameters(s) +
       ") __attribute__((always_inline)) {");
   source_ +=
       body_.inner_pointers(depth_ + 1) + body_.inner_ranges(depth_ + 1) + body_.elements(s, tail, depth_ + 1);
   line("};");
-  line("long r = 0;");
-  std::string calls;
-  for (int k = 0; k < choice_.unroll; ++k)
-    calls += "body(r + " + std::to_string(k) + body_.accumulator_arguments(s, k) + "); ";
-  std::string step = std::to_string(choice_.unroll);
-  line("for (; r + " + step + " <= " + size + "; r += " + step + ") { " + calls + "}");
-  line("for (; r < " + size + "; ++r) body(r" + body_.accumulator_arguments(s, 0) + ");");
+  if (body_.runs_backwards()) {
+    line("for (long r = " + size + "; r-- > 0;) body(r" + body_.accumulator_arguments(s, 0) + ");");
+  } else {
+    line("long r = 0;");
+    std::string calls, step = std::to_string(choice_.unroll);
+    for (int k = 0; k < choice_.unroll; ++k)
+      calls += "body(r + " + std::to_string(k) + body_.accumulator_arguments(s, k) + "); ";
+    line("for (; r + " + step + " <= " + size + "; r += " + step + ") { " + calls + "}");
+    line("for (; r < " + size + "; ++r) body(r" + body_.accumulator_arguments(s, 0) + ");");
+  }
   end_block();
   for (size_t k = 0; k + 1 < nest_.inner_groups.size(); ++k)
     end_block();
@@ -132,8 +153,13 @@ void Writer::column(bool tail) {
 
 void Writer::columns() {
   bool split = nest_.splits_vector_group();
-  line("long j = " + std::string(split ? "begin" : "0") + ";");
+  line("const long first = " + std::string(split ? "begin" : "0") + ";");
   line("const long hi = " + (split ? "end" : nest_.groups[nest_.vector_group].size.text()) + ";");
+  if (choice_.strips) {
+    source_ += StripWriter(kernel_, nest_, passes_, body_).run(depth_);
+    return;
+  }
+  line("long j = first;");
   begin_block("for (; j + ap::W <= hi; j += ap::W)");
   column(false);
   end_block();
@@ -160,7 +186,7 @@ void Writer::set_launch() {
   auto reduced_elements = [&] {
     int64_t count = 1;
     for (auto& group : nest_.groups)
-      count *= group.reduced ? group.seen_size : 1;
+      count *= group.swept ? group.seen_size : 1;
     return count;
   };
   for (size_t g = 0; g < nest_.groups.size(); ++g)
@@ -178,7 +204,8 @@ void Writer::set_launch() {
   } else {
     launch_.grain = std::max<int64_t>(1, elements_a_chunk / std::max<int64_t>(1, elements));
   }
-  launch_.scratch_bytes = body_.scratch_bytes();
+  launch_.scratch_bytes =
+      choice_.strips ? StripWriter(kernel_, nest_, passes_, body_).scratch_bytes() : body_.scratch_bytes();
   if (full()) launch_.partial_bytes = partial_slot * static_cast<int64_t>(passes_.reductions[0].size());
 }
 
@@ -216,7 +243,8 @@ std::optional<Written> Writer::run() {
 std::string Choice::text() const {
   const char* kept = keep == Keep::nothing ? "nothing" : keep == Keep::costly ? "costly" : "everything";
   return std::string("keep=") + kept + " prefetch=" + (prefetch ? "next" : "none") +
-         " store=" + (stream ? "stream" : "plain") + " unroll=" + std::to_string(unroll);
+         (strips ? " strips" : "") + " store=" + (stream ? "stream" : "plain") +
+         " unroll=" + std::to_string(unroll);
 }
 
 std::optional<Written> write_source(const Kernel& kernel, const Nest& nest, const Choice& choice) {

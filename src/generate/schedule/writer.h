@@ -16,6 +16,7 @@ struct Choice {
   bool stream = false;    // outputs leave the cache alone
   bool prefetch = false;  // the last sweep asks for the rows of the next unit
   Keep keep = Keep::nothing;
+  bool strips = false;  // columns: a strip of them at a time, row by row
   std::string text() const;
   bool operator==(const Choice&) const = default;
 };
