@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "generate/schedule/blocks.h"
 #include "generate/schedule/body.h"
 #include "generate/schedule/contraction.h"
 #include "generate/schedule/frame.h"
@@ -46,7 +47,6 @@ class ContractionWriter {
   bool contiguous_along(const Nest& nest, int group) const;
   bool make_parts();
   void constants();
-  void block_indices();
   void block();
   void pack_a();
   void pack_b();
@@ -58,7 +58,6 @@ class ContractionWriter {
       const std::string& row_hi,
       const std::string& lo,
       const std::string& hi);
-  void set_launch();
   std::string size(int group) const { return contraction_.groups[group].size.text(); }
   void line(const std::string& text) { source_ += indent(depth_) + text + "\n"; }
   void begin_block(const std::string& text) { line(text + (text.empty() ? "{" : " {")), ++depth_; }
@@ -156,29 +155,6 @@ void ContractionWriter::constants() {
       "auto panel_at = [](long j) __attribute__((always_inline)) { return j / ap::tile_columns * panel + j % "
       "ap::tile_columns; };");
   launch_.scratch_bytes = 4 * (a + b + tile);
-}
-
-// The units of the launch are the elements of the product; a chunk takes the blocks of its share of them.
-void ContractionWriter::block_indices() {
-  std::string elements, batches;
-  for (int g : contraction_.batch) {
-    elements += size(g) + " * ";
-    batches += size(g) + " * ";
-  }
-  line("const long row_blocks = (" + size(contraction_.rows) + " + rows - 1) / rows;");
-  line("const long column_blocks = (" + size(contraction_.columns) + " + columns - 1) / columns;");
-  line("const long blocks = " + batches + "row_blocks * column_blocks;");
-  line("const long units = " + elements + size(contraction_.rows) + " * " + size(contraction_.columns) + ";");
-  line("const long last = end * blocks / units;");
-  begin_block("for (long block = begin * blocks / units; block < last; ++block)");
-  line("const long i0 = block % row_blocks * rows, j0 = block / row_blocks % column_blocks * columns;");
-  line(
-      "const long i1 = i0 + rows < " + size(contraction_.rows) + " ? i0 + rows : " + size(contraction_.rows) +
-      ";");
-  line(
-      "const long j1 = j0 + columns < " + size(contraction_.columns) +
-      " ? j0 + columns : " + size(contraction_.columns) + ";");
-  source_ += group_indices(out_->nest, contraction_.batch, "block / row_blocks / column_blocks", depth_);
 }
 
 // Rows [row_lo, row_hi) of the inner group, elements [lo, hi) along the lanes.
@@ -288,22 +264,13 @@ void ContractionWriter::block() {
   store();
 }
 
-void ContractionWriter::set_launch() {
-  std::vector<int> groups = contraction_.batch;
-  groups.push_back(contraction_.rows);
-  groups.push_back(contraction_.columns);
-  for (int g : groups)
-    for (AxisId axis : contraction_.groups[g].axes)
-      launch_.parallel.push_back(axis);
-  launch_.grain = std::max<int64_t>(1, rows_ * columns_ / 2);
-}
-
 std::optional<Written> ContractionWriter::run() {
   if (!make_parts()) return std::nullopt;
-  set_launch();
+  Blocks blocks{contraction_.batch, contraction_.rows, contraction_.columns, "rows", "columns"};
+  launch_ = blocks.launch(out_->nest, rows_ * columns_);
   source_ = signature_text + buffer_pointers(kernel_, 1);
   constants();
-  block_indices();
+  source_ += blocks.open(out_->nest, depth_++);
   block();
   end_block();
   if (out_->choice.stream) line("ap::fence();");

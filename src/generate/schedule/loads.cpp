@@ -1,5 +1,7 @@
 // The part of Body that reaches memory: pointers, loads and stores along the lanes, guarded and gathered
 // ones.
+#include <cmath>
+
 #include "generate/schedule/body.h"
 
 namespace autoperfect::schedule {
@@ -93,6 +95,9 @@ std::string Body::load_along(
   }
   Extent stride = lanes ? a.strides[nest_.vector_group] : Extent{};
   bool apart = !index.empty() || !(stride.is(0) || stride.is(1));
+  if (apart && index.empty() && a.guards.empty() && stride.dynamic == 0)
+    return "ap::load_strided<" + stride.text() + ">(" + at + " + j * " + stride.text() +
+           (tail ? ", n)" : ")");
   if (apart && !stride.is(0))
     index += (index.empty() ? "" : " + ") +
              scaled("ap::positions(j, " + std::string(tail ? "n" : "ap::W") + ")", stride);
@@ -111,6 +116,8 @@ std::string Body::load_within(
       ", j, " + std::string(tail ? "n" : "ap::W") + ", " + lo + ", " + hi + ", " + fill + ")";
   if (!index.empty()) return "ap::gather_within(" + at + ", " + index + within;
   if (stride.is(0)) return "ap::uniform_within(" + at + ", " + lo + " < " + hi + ", " + fill + ")";
+  bool zero = a.at.literal == 0 && !std::signbit(a.at.literal);
+  if (zero) within = within.substr(0, within.size() - fill.size() - 3) + ")";
   return "ap::load_within(" + at + " + j" + within;
 }
 
@@ -126,6 +133,12 @@ std::string Body::load_unit(int access, bool tail) const {
 
 std::string Body::load_element(Scope& scope, int access) const {
   if (auto it = scope.loads.find(access); it != scope.loads.end()) return it->second;
+  auto& a = nest_.accesses[access];
+  if (a.tiled)
+    return scope.loads[access] = scope.define(
+               id("x", access),
+               "ap::decode(ap::element<" + element_type(kernel_.buffers[a.buffer].type.dtype) + ">{}, " +
+                   id("t", access) + "[l])");
   std::vector<std::string> rows;
   for (auto& gather : nest_.accesses[access].gathers)
     rows.push_back(passes_.varies[gather.value] ? element_value(scope, gather.value) : id("u", gather.value));

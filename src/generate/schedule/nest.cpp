@@ -18,6 +18,8 @@ class Finder {
 
   std::optional<Nest> run(std::vector<Group> groups, bool with_loops) {
     for (auto& value : kernel_.values) {
+      used_.insert(value.axes.begin(), value.axes.end());
+      used_.insert(value.reduced.begin(), value.reduced.end());
       for (AxisId axis : value.reduced)
         swept_.insert(axis);
       if (value.scanned >= 0) swept_.insert(value.scanned), pinned_.insert(value.scanned);
@@ -46,7 +48,7 @@ class Finder {
   bool one_sweep() const;
 
   const Kernel& kernel_;
-  std::set<AxisId> swept_, pinned_;
+  std::set<AxisId> used_, swept_, pinned_;
   Nest nest_;
   std::vector<AccessMap> maps_;  // per access
 };
@@ -99,6 +101,7 @@ void Finder::collapse(bool swept) {
   for (AxisId axis = 0; axis < static_cast<AxisId>(kernel_.axes.size()); ++axis) {
     if (swept_.count(axis) != static_cast<size_t>(swept)) continue;
     auto& info = kernel_.axes[axis];
+    if (!used_.count(axis)) continue;
     if (!swept && info.size == 1 && !info.dynamic) continue;
     if (nest_.groups.size() > first && mergeable(nest_.groups.back().axes.back(), axis)) {
       auto& group = nest_.groups.back();

@@ -51,6 +51,7 @@ struct Access {
   Extent offset;
   std::vector<Extent> strides;  // per group
   std::string lanes;            // where lane j lies, when that is no stride
+  bool tiled = false;           // lane vectors of W rows are t<k>[0..W), l the row
   std::vector<Gather> gathers;
   std::vector<Guard> guards;
 };
@@ -68,7 +69,7 @@ struct Nest {
   std::vector<int> inner_groups;  // sequential loops inside a unit, around the vector loop
   int vector_group = -1;          // -1: everything is a scalar
 
-  int group_of(AxisId axis) const;  // -1: an axis of size 1, which no loop needs
+  int group_of(AxisId axis) const;  // -1: no loop needs it
   int access_of(const KernelOperand& load) const;
   int store_of(const KernelValue& value) const;
   // Another for each lane.

@@ -5,6 +5,7 @@
 #include "generate/schedule/contraction.h"
 #include "generate/schedule/nest.h"
 #include "generate/schedule/parts.h"
+#include "generate/schedule/tiles.h"
 #include "generate/schedule/writer.h"
 #include "ir/kernel_text.h"
 
@@ -90,6 +91,12 @@ std::vector<Variant> variants(const Kernel& kernel, const Target& target) {
     for (auto& blocking : schedule::blockings(*contraction, target.lanes, target.threads))
       add(schedule::write_contraction(kernel, *contraction, blocking, target.lanes),
           "matmul " + blocking.text());
+  if (auto nest = schedule::find_tiles(kernel))
+    for (int64_t side : {128, 64})
+      for (bool stream : {true, false})
+        if (!stream || output_bytes(kernel) >= streaming_bytes)
+          add(schedule::write_tiles(kernel, *nest, side, stream),
+              "tiles side=" + std::to_string(side) + " store=" + (stream ? "stream" : "plain"));
   if (!found.empty()) return found;
   if (auto nest = schedule::find_nest(kernel))
     for (auto& choice : choices(kernel, *nest))

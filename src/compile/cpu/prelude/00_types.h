@@ -145,4 +145,15 @@ AP_INLINE vf from_bits(vi32 x) {
   return (vf)x;
 }
 
+// All lane numbers, for index lists that are computed.
+template <int... L>
+struct Lanes {};
+#if AP_W == 16
+using AllLanes = Lanes<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15>;
+#elif AP_W == 8
+using AllLanes = Lanes<0, 1, 2, 3, 4, 5, 6, 7>;
+#else
+using AllLanes = Lanes<0, 1, 2, 3>;
+#endif
+
 }  // namespace ap

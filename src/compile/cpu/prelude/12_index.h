@@ -52,15 +52,54 @@ AP_INLINE void clip(long& lo, long& hi, long base, long step, long size) {
   hi = to < hi ? to : hi;
 }
 
-// Lanes of j, j + 1, ..., j + n - 1 that lie in [lo, hi), as bits.
+// Lanes of j, j + 1, ..., j + n - 1 that lie in [lo, hi), as bits. No row has 2^31 elements.
 AP_INLINE unsigned lanes_within(long j, long n, long lo, long hi) {
+#if AP_AVX512
+  vi32 at = iota() + splat<vi32>((int)(j - lo)), end = splat<vi32>((int)(hi - lo));
+  unsigned inside = hi <= lo ? 0 : __builtin_ia32_ucmpd512_mask(at, end, 1, -1);
+  return inside & ((1u << n) - 1);
+#else
   long from = lo - j, to = hi - j;
   from = from < 0 ? 0 : from > W ? W : from;
   to = to > n ? n : to;
   return to > from ? (1u << to) - (1u << from) : 0;
+#endif
 }
 AP_INLINE mask lanes_of(unsigned m) {
+#if AP_AVX512
+  return (mask)__builtin_ia32_cvtmask2d512((unsigned short)m);
+#else
   return ((splat<vi32>((int)m) >> iota()) & 1) != 0;
+#endif
+}
+
+// p[l * Stride], the first n lanes.
+template <int Stride, class T>
+AP_INLINE typename element<T>::value load_strided(const T* p, long n) {
+  T t[W];
+#pragma GCC unroll 16
+  for (int l = 0; l < W; ++l)
+    t[l] = p[(l < n ? l : 0) * Stride];
+  return load(t);
+}
+template <class V, int... L>
+AP_INLINE V evens(V low, V high, Lanes<L...>) {
+  return __builtin_shufflevector(low, high, (L < W / 2 ? 2 * L : L * 2 + 1)...);
+}
+template <class V, int... L>
+AP_INLINE V reversed(V v, Lanes<L...>) {
+  return __builtin_shufflevector(v, v, (W - 1 - L)...);
+}
+template <int Stride, class T>
+AP_INLINE typename element<T>::value load_strided(const T* p) {
+  using R = typename element<T>::raw;
+  if constexpr (Stride == -1)
+    return decode(element<T>{}, reversed(raw_load<R>(p - (W - 1)), AllLanes{}));
+  else if constexpr (Stride == 2)  // the second half begins a step early, so that nothing past the last is
+                                   // read
+    return decode(element<T>{}, evens(raw_load<R>(p), raw_load<R>(p + W - 1), AllLanes{}));
+  else
+    return load_strided<Stride>(p, W);
 }
 
 template <class T>
@@ -68,15 +107,20 @@ AP_INLINE typename element<T>::value uniform_within(
     const T* p, bool inside, typename element<T>::value fill) {
   return inside ? uniform(p) : fill;
 }
+// Most vectors are inside or outside as a whole; zeros are what a load of no lane gives.
+template <class T>
+AP_INLINE typename element<T>::value load_within(const T* p, long j, long n, long lo, long hi) {
+  if (j >= lo && j + n <= hi && n >= W) return load(p);
+  using R = typename element<T>::raw;
+  return decode(element<T>{}, raw_load_lanes<R>(p, lanes_within(j, n, lo, hi)));
+}
 template <class T>
 AP_INLINE typename element<T>::value load_within(
     const T* p, long j, long n, long lo, long hi, typename element<T>::value fill) {
+  if (j >= lo && j + n <= hi && n >= W) return load(p);
+  using R = typename element<T>::raw;
   unsigned m = lanes_within(j, n, lo, hi);
-#if !AP_AVX512
-  if (m == (1u << W) - 1) return load(p);
-  if (m == 0) return fill;
-#endif
-  return select(lanes_of(m), decode(element<T>{}, raw_load_lanes<typename element<T>::raw>(p, m)), fill);
+  return select(lanes_of(m), decode(element<T>{}, raw_load_lanes<R>(p, m)), fill);
 }
 template <class T>
 AP_INLINE typename element<T>::value gather_within(

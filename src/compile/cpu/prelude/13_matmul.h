@@ -6,16 +6,6 @@
 
 namespace ap {
 
-template <int... L>
-struct Lanes {};
-#if AP_W == 16
-using AllLanes = Lanes<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15>;
-#elif AP_W == 8
-using AllLanes = Lanes<0, 1, 2, 3, 4, 5, 6, 7>;
-#else
-using AllLanes = Lanes<0, 1, 2, 3>;
-#endif
-
 // Swaps the off-diagonal S x S blocks of the rows a and b, b S rows below a.
 template <int S, class V, int... L>
 AP_INLINE void swap_blocks(V& a, V& b, Lanes<L...>) {
