@@ -73,12 +73,15 @@ MappedPrimitive map_scatter_axis(const mx::array& output) {
   return reducing<mx::ScatterAxis>(with(Op::scatter_axis, {{"axis", int64_t{axis}}}), reduce);
 }
 
-// In the order of the axes: the same padding always reads the same.
+// MLX keeps the axes as the caller gave them. Counted from the first and in order here, so that the same
+// padding always reads the same.
 MappedPrimitive map_pad(const mx::array& output) {
   auto [axes, low, high] = as<mx::Pad>(output).state();
   std::vector<std::array<int64_t, 3>> rows;
-  for (size_t i = 0; i < axes.size(); ++i)
-    rows.push_back({axes[i], low[i], high[i]});
+  for (size_t i = 0; i < axes.size(); ++i) {
+    int64_t axis = axes[i] < 0 ? axes[i] + static_cast<int64_t>(output.ndim()) : axes[i];
+    rows.push_back({axis, low[i], high[i]});
+  }
   std::sort(rows.begin(), rows.end());
   auto column = [&](size_t c) {
     Ints values;

@@ -45,7 +45,6 @@ Admits admits(Op op) {
       return Admits::numeric;
     case Op::floor:
     case Op::ceil:
-    case Op::floor_divide:
     case Op::remainder:
       return Admits::real;
     case Op::logical_not:

@@ -130,9 +130,7 @@ Result<TensorType> infer_full(const TensorType& operand, const Shape& shape) {
 
 Result<TensorType> infer_arange(const Attributes& attributes) {
   auto dtype = attributes.get<Dtype>("dtype");
-  if (dtype == Dtype::bool_ || dtype == Dtype::c64) {
-    return rule_broken("dtype-not-allowed", fmt::format("'arange' does not give {}", name(dtype)));
-  }
+  if (dtype == Dtype::bool_) return rule_broken("dtype-not-allowed", "'arange' does not give bool");
   return checked({dtype, {attributes.get<int64_t>("size")}});
 }
 
