@@ -1,7 +1,6 @@
 #include "fuse/axis_space.h"
 
 #include <algorithm>
-#include <bitset>
 
 namespace autoperfect {
 
@@ -129,6 +128,7 @@ bool AxisSpace::unify_digits(std::vector<Digit> a, std::vector<Digit> b) {
 }
 
 bool AxisSpace::unify_one(const Affine& left, const Affine& right) {
+  if (left == right) return true;
   Affine a = resolve(left), b = resolve(right);
   if (a == b) return true;
   if (a.offset != b.offset) return false;
@@ -138,18 +138,24 @@ bool AxisSpace::unify_one(const Affine& left, const Affine& right) {
   return unify_digits(std::move(da), std::move(db));
 }
 
-bool AxisSpace::all_independent() const {
-  for (auto& axes : independent_) {
-    std::bitset<most_axes + 1> seen;
+bool AxisSpace::still_independent() {
+  std::vector<std::pair<size_t, std::vector<AxisId>>> renewed;
+  for (size_t i = 0; i < independent_.size(); ++i) {
+    auto& axes = independent_[i];
+    if (std::all_of(axes.begin(), axes.end(), [&](AxisId a) { return is_live(a); })) continue;
+    std::vector<AxisId> now;
     for (AxisId axis : axes) {
       Affine number = resolve({0, {{axis, 1}}});
-      if (!counts(number, axes_[axis].size)) return false;  // two of its digits became one
-      for (auto& term : number.terms) {
-        if (seen[term.first]) return false;
-        seen.set(term.first);
-      }
+      if (!counts(number, axes_[axis].size)) return false;
+      for (auto& term : number.terms)
+        now.push_back(term.first);
     }
+    std::sort(now.begin(), now.end());
+    if (std::adjacent_find(now.begin(), now.end()) != now.end()) return false;
+    renewed.push_back({i, std::move(now)});
   }
+  for (auto& [i, axes] : renewed)
+    independent_[i] = std::move(axes);
   return true;
 }
 
@@ -165,12 +171,12 @@ void AxisSpace::undo(size_t mark) {
   }
 }
 
-bool AxisSpace::unify(const std::vector<Affine>& a, const std::vector<Affine>& b) {
+bool AxisSpace::unify(const IndexMap& a, const IndexMap& b) {
   size_t before = changes_.size();
   bool same = a.size() == b.size() && axes_.size() < most_axes;
   for (size_t d = 0; same && d < a.size(); ++d)
-    same = unify_one(a[d], b[d]);
-  if (same && (changes_.size() == before || all_independent())) return true;
+    same = a[d].gathered == b[d].gathered && unify_one(a[d].affine, b[d].affine);
+  if (same && (changes_.size() == before || still_independent())) return true;
   undo(before);
   return false;
 }

@@ -14,6 +14,14 @@
 
 namespace autoperfect {
 
+// The index of one dimension: affine in the axes, or the integer that a demanded value has (`gathered`).
+struct Index {
+  Affine affine;
+  int gathered = -1;
+  bool operator==(const Index&) const = default;
+};
+using IndexMap = std::vector<Index>;
+
 // Adds factor * what.
 void add_scaled(Affine& to, const Affine& what, int64_t factor);
 
@@ -34,7 +42,7 @@ class AxisSpace {
   bool counts(const Affine& number, int64_t size) const;
 
   // Makes a and b the same number everywhere by substitution of axes; changes nothing when that cannot be.
-  bool unify(const std::vector<Affine>& a, const std::vector<Affine>& b);
+  bool unify(const IndexMap& a, const IndexMap& b);
   // The number as (quotient, remainder) by `divisor`, splitting axes where digits lie across; none when
   // they do not align.
   bool split(const Affine& number, int64_t divisor, Affine& quotient, Affine& remainder);
@@ -42,8 +50,6 @@ class AxisSpace {
   // A place to return to when what follows was only tried.
   size_t mark() const { return changes_.size(); }
   void undo(size_t mark);
-
-  const std::vector<std::vector<AxisId>>& independent() const { return independent_; }
 
  private:
   struct Info {
@@ -63,10 +69,11 @@ class AxisSpace {
   bool unify_digits(std::vector<Digit> a, std::vector<Digit> b);
   bool unify_one(const Affine& a, const Affine& b);
   bool bind(AxisId axis, Affine meaning);
-  bool all_independent() const;
+  bool still_independent();
 
   std::vector<Info> axes_;
   std::vector<Change> changes_;
+  // In live axes as of the last unification that succeeded: a set with a substituted one is looked at again.
   std::vector<std::vector<AxisId>> independent_;
 };
 

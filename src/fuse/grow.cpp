@@ -121,7 +121,6 @@ Unit Growth::union_of(const Unit& a, const Unit& b) const {
   together.nodes = merged(a.nodes, b.nodes);
   auto shape = [&](const Unit& u) { return graph_.type(graph_.nodes[u.nodes[0]].results[0]).shape; };
   together.plain = a.plain && b.plain && shape(a) == shape(b);
-  if (!together.plain) return together;
   for (ValueId v : merged(a.reads, b.reads)) {
     NodeId p = graph_.values[v].producer;
     if (p < 0 || !std::binary_search(together.nodes.begin(), together.nodes.end(), p))
@@ -130,8 +129,30 @@ Unit Growth::union_of(const Unit& a, const Unit& b) const {
   return together;
 }
 
+// An elementwise op on the one result of a legal unit: it takes that result's place as what is handed out.
+bool Growth::extends(const Unit& unit, NodeId id) const {
+  const Node& node = graph_.nodes[id];
+  if (class_of(node.op) != OpClass::elementwise) return false;
+  auto& shape = graph_.type(node.results[0]).shape;
+  ValueId result = -1;
+  for (ValueId v : node.operands) {
+    if (flow_.base[v] != v || (is_inlined(graph_, v) && graph_.type(v).rank() > 0)) return false;
+    NodeId p = graph_.values[v].producer;
+    if (p < 0 || !std::binary_search(unit.nodes.begin(), unit.nodes.end(), p)) continue;
+    if ((result >= 0 && result != v) || graph_.type(v).shape != shape) return false;
+    result = v;
+  }
+  if (result < 0) return false;
+  return std::none_of(flow_.readers[result].begin(), flow_.readers[result].end(), [&](NodeId r) {
+    return std::binary_search(unit.nodes.begin(), unit.nodes.end(), r);
+  });
+}
+
 std::string Growth::why_not(const Unit& unit) const {
-  if (!unit.plain) return why_not(unit.nodes);
+  return unit.plain ? why_too_large(unit) : why_not(unit.nodes);
+}
+
+std::string Growth::why_too_large(const Unit& unit) const {
   if (unit.nodes.size() > most_nodes)
     return "the kernel would hold over " + std::to_string(most_nodes) + " ops";
   if (unit.reads.size() > most_buffers)
@@ -172,10 +193,8 @@ void Growth::start(NodeId id, int level, bool fusable) {
   unit.level = level;
   unit.fusable = fusable;
   unit.plain = fusable && is_plain(id);
-  if (unit.plain) {
-    unit.reads = reads_of(graph_, flow_, id);
-    std::sort(unit.reads.begin(), unit.reads.end());
-  }
+  unit.reads = reads_of(graph_, flow_, id);
+  std::sort(unit.reads.begin(), unit.reads.end());
   units_.push_back(std::move(unit));
 }
 
@@ -197,7 +216,7 @@ void Growth::place(NodeId id) {
   latest.erase(std::unique(latest.begin(), latest.end()), latest.end());
   auto& reason = refusals_[id];
   reason = why_not_fusable(graph_, id);
-  if (reason.empty() && !is_plain(id)) reason = why_not({id});
+  if (reason.empty() && class_of(node.op) != OpClass::elementwise) reason = why_not({id});
   if (!reason.empty()) return start(id, level + 1, false);
   start(id, level + 1, true);
   bool after_boundary = std::any_of(latest.begin(), latest.end(), [&](int u) { return !units_[u].fusable; });
@@ -210,7 +229,8 @@ std::string Growth::join(int unit, const std::vector<int>& latest) {
   Unit together = units_[unit];
   for (int u : latest)
     together = union_of(units_[u], together);
-  auto reason = why_not(together);
+  bool extended = latest.size() == 1 && extends(units_[latest[0]], units_[unit].nodes[0]);
+  auto reason = extended ? why_too_large(together) : why_not(together);
   if (!reason.empty()) return reason;
   for (size_t k = 1; k < latest.size(); ++k)
     absorb(latest[0], latest[k], {});

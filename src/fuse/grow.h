@@ -27,7 +27,7 @@ struct Unit {
   int level = 0;
   bool fusable = true;
   bool plain = false;          // elementwise ops on operands of one shape: any two of them are one kernel
-  std::vector<ValueId> reads;  // of a plain unit: from elsewhere, ascending
+  std::vector<ValueId> reads;  // from elsewhere, ascending, views seen through
 };
 
 class Growth {
@@ -58,6 +58,7 @@ class Growth {
 
   std::string why_not(const std::vector<NodeId>& nodes) const;
   std::string why_not(const Unit& unit) const;
+  std::string why_too_large(const Unit& unit) const;
   Unit union_of(const Unit& a, const Unit& b) const;
   void absorb(int into, int from, Unit together);
   bool merge(int into, int from);
@@ -65,6 +66,7 @@ class Growth {
   std::vector<int> reader_units(ValueId value) const;  // units that read it from memory, ascending
   std::vector<ValueId> unit_reads(int unit) const;     // from elsewhere, ascending
   bool is_plain(NodeId id) const;
+  bool extends(const Unit& unit, NodeId id) const;
 
   const Graph& graph_;
   const Target& target_;

@@ -9,14 +9,6 @@
 
 namespace autoperfect {
 
-// The index of one dimension: affine in the axes, or the integer that a demanded value has (`gathered`).
-struct Index {
-  Affine affine;
-  int gathered = -1;
-  bool operator==(const Index&) const = default;
-};
-using IndexMap = std::vector<Index>;
-
 // `index`: one per dimension of the view's result. Returns one per dimension of its operand; none when that
 // is no index map of this kind. A reshape may split axes.
 std::optional<IndexMap> pull_back(

@@ -45,7 +45,7 @@ void Growth::join_readers() {
   for (int u = 0; u < static_cast<int>(units_.size()); ++u) {
     if (!units_[u].fusable || units_[u].nodes.empty()) continue;
     std::vector<ValueId> reads;
-    for (ValueId v : unit_reads(u))
+    for (ValueId v : units_[u].reads)
       if (graph_.type(v).rank() > 0) reads.push_back(v);
     int home = u, refused = -1;
     for (ValueId v : reads) {
@@ -73,15 +73,23 @@ void Growth::join_alike() {
                   const std::vector<ValueId>& outputs) {
     return cost_of(graph_, nodes, reads, outputs, target_);
   };
+  // Only where there is another of the same level and shape it is worth to look closer.
+  auto rough = [&](const Unit& unit) {
+    return std::pair(unit.level, graph_.type(graph_.nodes[unit.nodes.back()].results[0]).shape);
+  };
+  std::map<std::pair<int, Shape>, int> alike;
+  for (auto& unit : units_)
+    if (unit.fusable && !unit.nodes.empty()) ++alike[rough(unit)];
   using Key = std::tuple<int, RegionKind, std::vector<int64_t>, std::vector<bool>>;
   std::map<Key, Group> groups;
   for (int u = 0; u < static_cast<int>(units_.size()); ++u) {
     if (!units_[u].fusable || units_[u].nodes.empty()) continue;
+    if (alike[rough(units_[u])] < 2) continue;
     auto outputs = outputs_of(u);
     auto traced = trace(graph_, units_[u].nodes, outputs);
     auto* found = std::get_if<Trace>(&traced);
     if (!found || found->kind == RegionKind::contraction || found->sizes.empty()) continue;
-    auto alone = cost(units_[u].nodes, unit_reads(u), outputs);
+    auto alone = cost(units_[u].nodes, units_[u].reads, outputs);
     Key key{units_[u].level, found->kind, found->sizes, found->reduced};
     auto [at, fresh] = groups.try_emplace(key, Group{u, alone});
     if (fresh) continue;

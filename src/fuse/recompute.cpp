@@ -62,6 +62,10 @@ bool Growth::recompute_value(int unit, ValueId value) {
   if (reread * times >= graph_.type(value).bytes() * (1 + times)) return false;
   Unit copied;
   copied.nodes = cone;
+  for (NodeId id : cone)
+    for (ValueId v : reads_of(graph_, flow_, id))
+      copied.reads.push_back(v);
+  std::sort(copied.reads.begin(), copied.reads.end());
   for (int r : readers)
     if (!units_[r].fusable || !why_not(union_of(units_[r], copied)).empty()) return false;
   for (int r : readers) {
@@ -102,8 +106,7 @@ void Growth::prune(int unit) {
   auto gone = [&](NodeId id) { return !needed.count(id); };
   std::erase_if(units_[unit].nodes, gone);
   std::erase_if(units_[unit].copies, gone);
-  if (!units_[unit].plain) return;
-  units_[unit].reads = units_[unit].nodes.empty() ? std::vector<ValueId>{} : unit_reads(unit);
+  units_[unit].reads = unit_reads(unit);
 }
 
 }  // namespace autoperfect

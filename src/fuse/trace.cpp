@@ -13,13 +13,6 @@ namespace {
 constexpr size_t most_instances = 4;
 constexpr size_t most_values = 256;
 
-std::vector<Affine> affine_part(const IndexMap& map) {
-  std::vector<Affine> affine;
-  for (auto& index : map)
-    affine.push_back(index.affine);
-  return affine;
-}
-
 }  // namespace
 
 int Tracer::position_of(ValueId value) const {
@@ -68,12 +61,6 @@ bool Tracer::covers(const IndexMap& map, const Shape& shape) const {
   return axes_of(map).size() == terms;
 }
 
-bool Tracer::unify(const IndexMap& a, const IndexMap& b) {
-  for (size_t d = 0; d < a.size(); ++d)
-    if (a[d].gathered != b[d].gathered) return false;
-  return space_.unify(affine_part(a), affine_part(b));
-}
-
 // Down through views to what is computed, loaded, or written into the kernel.
 int Tracer::demand(ValueId value, IndexMap map) {
   int base = position_of(base_of(graph_, value));
@@ -110,6 +97,7 @@ int Tracer::demand(ValueId value, IndexMap map) {
 int Tracer::add_instance(NodeId node, IndexMap map) {
   Instance instance;
   instance.node = node;
+  instance.op = graph_.nodes[node].op;
   instance.map = std::move(map);
   trace_.instances.push_back(std::move(instance));
   if (trace_.instances.size() > most_values) refuse("the kernel would hold too many values");
@@ -176,7 +164,7 @@ void Tracer::visit(size_t n) {
   }
   for (int d : wanted_[n]) {
     auto same = std::find_if(made.begin(), made.end(), [&](int i) {
-      return unify(trace_.instances[i].map, trace_.demands[d].index);
+      return space_.unify(trace_.instances[i].map, trace_.demands[d].index);
     });
     if (same == made.end()) {
       made.push_back(add_instance(nodes_[n], trace_.demands[d].index));
@@ -197,8 +185,9 @@ std::variant<Trace, Refusal> Tracer::run() {
        {&Tracer::share_loads,
         &Tracer::share_loops,
         static_cast<void (Tracer::*)()>(&Tracer::resolve),
-        &Tracer::number_axes,
         &Tracer::order_instances,
+        &Tracer::check_mixture,
+        &Tracer::number_axes,
         &Tracer::find_inputs,
         &Tracer::find_kind})
     if (refusal_.empty()) (this->*step)();

@@ -16,15 +16,15 @@
 namespace autoperfect {
 namespace {
 
-// Larger reductions over everything are cut at the scalar, so that all cores share the sum.
-constexpr int64_t single_unit_elements = int64_t{1} << 20;
+// Reductions over everything that read more are cut at the scalar, so that all cores share the sum.
+constexpr int64_t single_unit_bytes = int64_t{1} << 22;
 
 struct KindFinder {
   const Graph& graph;
   const Trace& trace;
 
   const Node& node(const Instance& instance) const { return graph.nodes[instance.node]; }
-  OpClass kind_of(const Instance& instance) const { return class_of(node(instance).op); }
+  static OpClass kind_of(const Instance& instance) { return class_of(instance.op); }
 
   // The axis along which the largest input is contiguous.
   AxisId fastest_axis() const;
@@ -35,20 +35,20 @@ struct KindFinder {
 };
 
 AxisId KindFinder::fastest_axis() const {
-  int64_t most = -1;
+  int64_t most = -1, least = -1;
   AxisId fastest = -1;
   for (auto& demand : trace.demands) {
-    if (demand.kind != Demand::Kind::load || graph.type(demand.value).bytes() <= most) continue;
-    int64_t least = -1, stride = 1;
-    AxisId found = -1;
+    if (demand.kind != Demand::Kind::load) continue;
+    int64_t bytes = graph.type(demand.value).bytes(), stride = 1;
+    if (bytes < most) continue;
     auto& shape = graph.type(demand.value).shape;
     for (size_t d = shape.size(); d-- > 0; stride *= shape[d]) {
       for (auto [axis, coefficient] : demand.index[d].affine.terms) {
         int64_t step = std::abs(coefficient) * stride;
-        if (least < 0 || step < least) least = step, found = axis;
+        if (bytes == most && step >= least) continue;
+        most = bytes, least = step, fastest = axis;
       }
     }
-    if (found >= 0) most = graph.type(demand.value).bytes(), fastest = found;
   }
   return fastest;
 }
@@ -108,25 +108,35 @@ std::string KindFinder::why_not_contraction() const {
 
 }  // namespace
 
+bool Tracer::holds(OpClass op_class) const {
+  return std::any_of(trace_.instances.begin(), trace_.instances.end(), [&](auto& instance) {
+    return KindFinder::kind_of(instance) == op_class;
+  });
+}
+
+void Tracer::check_mixture() {
+  KindFinder finder{graph_, trace_};
+  auto why = holds(OpClass::gemm) ? finder.why_not_contraction()
+             : holds(OpClass::scan) ? finder.why_not_scans()
+                                    : finder.why_not_reductions();
+  if (!why.empty()) refuse(std::move(why));
+}
+
 void Tracer::find_kind() {
   KindFinder finder{graph_, trace_};
-  auto any = [&](OpClass kind) {
-    return std::any_of(
-        trace_.instances.begin(), trace_.instances.end(), [&](auto& i) { return finder.kind_of(i) == kind; });
-  };
-  auto settle = [&](RegionKind kind, std::string why) {
-    trace_.kind = kind;
-    if (!why.empty()) refuse(std::move(why));
-  };
-  if (any(OpClass::gemm)) return settle(RegionKind::contraction, finder.why_not_contraction());
-  if (any(OpClass::scan)) return settle(RegionKind::scan, finder.why_not_scans());
-  if (!any(OpClass::reduction)) return settle(RegionKind::elementwise, "");
+  auto settle = [&](RegionKind kind) { trace_.kind = kind; };
+  if (holds(OpClass::gemm)) return settle(RegionKind::contraction);
+  if (holds(OpClass::scan)) return settle(RegionKind::scan);
+  if (!holds(OpClass::reduction)) return settle(RegionKind::elementwise);
   AxisId fastest = finder.fastest_axis();
   bool rows = fastest < 0 || trace_.reduced[fastest];
-  settle(rows ? RegionKind::row_reduction : RegionKind::column_reduction, finder.why_not_reductions());
+  settle(rows ? RegionKind::row_reduction : RegionKind::column_reduction);
   if (std::count(trace_.reduced.begin(), trace_.reduced.end(), false) > 0) return;
-  if (!finder.sweeps_twice()) return settle(RegionKind::full_reduction, "");
-  if (TensorType{Dtype::bool_, trace_.sizes}.elements() > single_unit_elements)
+  if (!finder.sweeps_twice()) return settle(RegionKind::full_reduction);
+  int64_t bytes = 0;
+  for (ValueId v : trace_.inputs)
+    bytes += graph_.type(v).bytes();
+  if (bytes > single_unit_bytes)
     refuse("a reduction over everything is shared by all cores and ends its kernel");
 }
 

@@ -12,8 +12,8 @@
 namespace autoperfect {
 namespace {
 
-bool reduces(const Graph& graph, const Instance& instance) {
-  return class_of(graph.nodes[instance.node].op) == OpClass::reduction;
+bool reduces(const Instance& instance) {
+  return class_of(instance.op) == OpClass::reduction;
 }
 
 std::vector<AxisId> union_of(const std::vector<AxisId>& a, const std::vector<AxisId>& b) {
@@ -40,7 +40,7 @@ void Tracer::share_loads() {
     std::vector<int> distinct;
     for (int d : loads[value]) {
       bool known = std::any_of(distinct.begin(), distinct.end(), [&](int other) {
-        return unify(trace_.demands[other].index, trace_.demands[d].index);
+        return space_.unify(trace_.demands[other].index, trace_.demands[d].index);
       });
       if (!known) distinct.push_back(d);
     }
@@ -53,20 +53,29 @@ void Tracer::share_loops() {
   const Instance* first = nullptr;
   const Instance* widest = nullptr;
   for (auto& instance : trace_.instances) {
-    if (reduces(graph_, instance) && (!first || instance.node < first->node)) first = &instance;
+    if (reduces(instance) && (!first || instance.node < first->node)) first = &instance;
     if (instance.stored && (!widest || axes_of(instance.map).size() > axes_of(widest->map).size()))
       widest = &instance;
   }
   auto affines = [](const std::vector<AxisId>& axes) {
-    std::vector<Affine> numbers;
+    IndexMap numbers;
     for (AxisId axis : axes)
-      numbers.push_back({0, {{axis, 1}}});
+      numbers.push_back({{0, {{axis, 1}}}, -1});
     return numbers;
   };
   for (auto& instance : trace_.instances) {
-    if (reduces(graph_, instance)) space_.unify(affines(first->reduced), affines(instance.reduced));
+    if (reduces(instance)) space_.unify(affines(first->reduced), affines(instance.reduced));
     auto shape = [&](const Instance& i) { return graph_.type(graph_.nodes[i.node].results[0]).shape; };
-    if (instance.stored && shape(instance) == shape(*widest)) unify(widest->map, instance.map);
+    if (instance.stored && shape(instance) == shape(*widest)) space_.unify(widest->map, instance.map);
+  }
+  // What is made from a reduction, over an axis of the same size as the reduced one, is a second sweep.
+  for (AxisId axis : first && widest ? first->reduced : std::vector<AxisId>{}) {
+    if (!space_.is_live(axis)) continue;
+    auto outer = axes_of(widest->map);
+    for (size_t k = outer.size(); k-- > 0;)
+      if (outer[k] != axis && space_.size(outer[k]) == space_.size(axis) &&
+          space_.unify(affines({outer[k]}), affines({axis})))
+        break;
   }
 }
 
@@ -145,16 +154,15 @@ void Tracer::order_instances() {
 std::vector<AxisId> Tracer::widest() const {
   std::vector<AxisId> all;
   for (auto& instance : trace_.instances)
-    if (instance.node >= 0) all = union_of(all, union_of(instance.axes, instance.reduced));
+    all = union_of(all, union_of(instance.axes, instance.reduced));
   const IndexMap* map = nullptr;
-  NodeId at = -1;
   bool computed = false;
   for (auto& instance : trace_.instances) {
-    if (instance.node < 0 || union_of(instance.axes, instance.reduced) != all) continue;
+    if (union_of(instance.axes, instance.reduced) != all) continue;
     bool own = instance.axes == all;
-    if (own < computed || (own == computed && instance.node < at)) continue;
-    map = own ? &instance.map : &trace_.demands[instance.operands[0]].index;
-    at = instance.node, computed = own;
+    if (own < computed) continue;
+    map = own || class_of(instance.op) == OpClass::gemm ? &instance.map : &trace_.demands[instance.operands[0]].index;
+    computed = own;
   }
   std::vector<AxisId> order;
   auto note = [&](const IndexMap& indices, auto& self) -> void {
@@ -169,7 +177,7 @@ std::vector<AxisId> Tracer::widest() const {
     }
   };
   if (map) note(*map, note);
-  for (AxisId axis : all)  // of a contraction's other operand
+  for (AxisId axis : all)  // that a contraction reduces
     if (map && std::find(order.begin(), order.end(), axis) == order.end()) order.push_back(axis);
   return order;
 }
@@ -201,7 +209,6 @@ void Tracer::number_axes() {
     renumber(demand.index);
   trace_.reduced.assign(order.size(), false);
   for (auto& instance : trace_.instances) {
-    if (instance.node < 0) continue;
     renumber(instance.map);
     renumber_axes(instance.axes);
     renumber_axes(instance.reduced);

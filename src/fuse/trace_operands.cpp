@@ -65,7 +65,13 @@ void Tracer::expand_reduction(const Node& node, int instance) {
     reduced.push_back(space_.fresh(shape[d]));
     operand[d].affine.terms = {{reduced.back(), 1}};
   }
-  if (reduced.empty()) return refuse("reduction over axes of size 1 only");
+  if (reduced.empty()) {
+    bool keeps_dtype = graph_.type(node.operands[0]).dtype == graph_.type(node.results[0]).dtype;
+    bool argument = node.op == Op::argmax || node.op == Op::argmin;
+    if (argument || !keeps_dtype) return refuse("reduction over axes of size 1 only");
+    trace_.instances[instance].op = Op::copy;
+    return add_operand(instance, node.operands[0], std::move(operand));
+  }
   if (node.op == Op::argmax || node.op == Op::argmin) space_.keep_whole(reduced[0]);
   auto independent = axes_of(map);
   independent.insert(independent.end(), reduced.begin(), reduced.end());
@@ -77,6 +83,11 @@ void Tracer::expand_reduction(const Node& node, int instance) {
 void Tracer::expand_scan(const Node& node, int instance) {
   IndexMap map = trace_.instances[instance].map;
   auto d = static_cast<size_t>(node.attributes.get<int64_t>("axis"));
+  bool inclusive = node.attributes.get_or("inclusive", true);
+  if (graph_.type(node.results[0]).shape[d] == 1 && inclusive) {
+    trace_.instances[instance].op = Op::copy;
+    return add_operand(instance, node.operands[0], std::move(map));
+  }
   Affine along = space_.resolve(map[d].affine);
   bool whole = map[d].gathered < 0 && along.offset == 0 && along.terms.size() == 1 &&
                along.terms[0].second == 1 &&
@@ -100,15 +111,20 @@ void Tracer::expand_matmul(const Node& node, int instance) {
   auto& left = graph_.type(node.operands[0]).shape;
   auto& right = graph_.type(node.operands[1]).shape;
   if (left.size() < 2 || right.size() < 2) return refuse("matmul of a vector");
-  if (left.back() == 1) return refuse("matmul over an axis of size 1");
-  AxisId k = space_.fresh(left.back());
-  space_.keep_whole(k);
   IndexMap a = map, b = map;
-  a.back() = b[b.size() - 2] = {{0, {{k, 1}}}, -1};
-  auto independent = axes_of(map);
-  independent.push_back(k);
-  space_.keep_independent(std::move(independent));
-  trace_.instances[instance].reduced = {k};
+  a.back() = b[b.size() - 2] = {};
+  if (left.back() == 1) {
+    if (node.op == Op::addmm) return refuse("addmm over an axis of size 1");
+    trace_.instances[instance].op = Op::mul;
+  } else {
+    AxisId k = space_.fresh(left.back());
+    space_.keep_whole(k);
+    a.back() = b[b.size() - 2] = {{0, {{k, 1}}}, -1};
+    auto independent = axes_of(map);
+    independent.push_back(k);
+    space_.keep_independent(std::move(independent));
+    trace_.instances[instance].reduced = {k};
+  }
   add_operand(instance, node.operands[0], through_broadcast(left, a));
   add_operand(instance, node.operands[1], through_broadcast(right, b));
   if (node.op == Op::addmm)

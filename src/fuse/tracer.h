@@ -20,7 +20,6 @@ class Tracer {
   void store(size_t n, std::vector<int>& made);
   void store_parts(const Node& node);
   bool covers(const IndexMap& map, const Shape& shape) const;
-  bool unify(const IndexMap& a, const IndexMap& b);
   std::string why_not_twice(const Node& node, const std::vector<int>& made) const;
   int add_instance(NodeId node, IndexMap map);
   int demand(ValueId value, IndexMap map);
@@ -48,6 +47,8 @@ class Tracer {
   std::vector<AxisId> widest() const;
   void number_axes();
   void find_inputs();
+  bool holds(OpClass op_class) const;
+  void check_mixture();
   void find_kind();
 
   void refuse(std::string reason) {

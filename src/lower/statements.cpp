@@ -90,7 +90,7 @@ void StatementWriter::write(const Instance& instance) {
     }
   }
   KernelValue value;
-  value.op = node.op;
+  value.op = instance.op;
   value.dtype = graph_.type(result).dtype;
   value.axes = instance.axes;
   value.reduced = instance.reduced;
@@ -126,13 +126,13 @@ void StatementWriter::write_plain(const Instance& instance, KernelValue value) {
   if (node.op == Op::stop_gradient || class_of(node.op) == OpClass::indexing) value.op = Op::copy;
   for (int d : instance.operands)
     value.operands.push_back(operand(d));
-  auto op_class = class_of(node.op);
+  auto op_class = class_of(instance.op);
   if (op_class == OpClass::reduction || op_class == OpClass::scan || op_class == OpClass::gemm) {
     for (size_t i = 0; i < value.operands.size(); ++i)
       if (value.operands[i].kind == KernelOperand::Kind::literal)
         value.operands[i] = named(instance.operands[i]);
   }
-  if (op_class == OpClass::elementwise || op_class == OpClass::scan) {
+  if (instance.op == node.op && (op_class == OpClass::elementwise || op_class == OpClass::scan)) {
     value.attributes = node.attributes;
     for (const char* shape_only : {"dtype", "shape", "axis"})
       value.attributes.erase(shape_only);

@@ -1,7 +1,8 @@
 // Legality and growth of regions beyond what the goldens in tests/golden/fuse show as text.
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
+#include <functional>
 #include <random>
 #include <set>
 
@@ -123,6 +124,166 @@ TEST(fuse, small_work_is_declined_and_large_work_is_not) {
     EXPECT_EQ(plan.regions.size(), n == 4 ? 0u : 1u);
     EXPECT_EQ(plan.declined.size(), n == 4 ? 1u : 0u);
   }
+}
+
+// Transformer-like blocks: norms, matmuls, gates, residuals; every block adds 23 nodes.
+Graph blocks(int nodes) {
+  Graph graph;
+  Attributes reduce;
+  reduce.set("axes", std::vector<int64_t>{1});
+  reduce.set("keepdims", true);
+  ValueId x = graph.add_input("x", {Dtype::f32, {64, 128}});
+  ValueId w = graph.add_input("w", {Dtype::f32, {128, 128}});
+  ValueId g = graph.add_input("g", {Dtype::f32, {128}});
+  while (static_cast<int>(graph.nodes.size()) < nodes) {
+    ValueId scaled = graph.add(Op::mul, {graph.add(Op::sum, {graph.add(Op::square, {x})}, reduce), graph.add_constant(1.0 / 128, Dtype::f32)});
+    ValueId normal = graph.add(Op::mul, {graph.add(Op::mul, {x, graph.add(Op::rsqrt, {scaled})}), g});
+    ValueId gate = graph.add(Op::matmul, {normal, w});
+    ValueId up = graph.add(Op::matmul, {normal, w});
+    ValueId act = graph.add(Op::mul, {graph.add(Op::mul, {gate, graph.add(Op::sigmoid, {gate})}), up});
+    ValueId peak = graph.add(Op::max, {act}, reduce);
+    ValueId e = graph.add(Op::exp, {graph.add(Op::sub, {act, peak})});
+    ValueId p = graph.add(Op::div, {e, graph.add(Op::sum, {e}, reduce)});
+    for (int k = 0; k < 4; ++k)
+      p = graph.add(Op::add, {graph.add(Op::neg, {p}), x});
+    x = graph.add(Op::add, {x, graph.add(Op::matmul, {p, w})});
+  }
+  graph.outputs = {x};
+  return graph;
+}
+
+double seconds_to_fuse(const Graph& graph) {
+  std::clock_t start = std::clock();
+  fuse(graph, default_cpu_target());
+  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+}
+
+Graph wide_join(int inputs) {
+  Graph graph;
+  std::vector<ValueId> parts;
+  for (int k = 0; k < inputs; ++k) {
+    ValueId x = graph.add_input("x" + std::to_string(k), {Dtype::f32, {64}});
+    parts.push_back(graph.add(Op::exp, {graph.add(Op::neg, {x})}));
+  }
+  Attributes along;
+  along.set("axis", int64_t{0});
+  graph.outputs = {graph.add(Op::concatenate, parts, along)};
+  return graph;
+}
+
+Graph fan_out(int readers) {
+  Graph graph;
+  ValueId x = graph.add(Op::tanh, {graph.add_input("x", {Dtype::f32, {64, 64}})});
+  for (int k = 0; k < readers; ++k) {
+    Attributes reduce;
+    reduce.set("axes", std::vector<int64_t>{k % 2});
+    graph.outputs.push_back(graph.add(Op::sum, {graph.add(Op::square, {x})}, reduce));
+  }
+  return graph;
+}
+
+// Ten times the graph takes about ten times as long, and a thousand ops are planned in a blink.
+TEST(fuse, time_is_linear_in_the_graph) {
+  for (auto& [what, make] : std::vector<std::pair<const char*, std::function<Graph(int)>>>{
+           {"blocks", blocks}, {"chain", [](int n) {
+              Graph graph;
+              ValueId v = graph.add_input("x", {Dtype::f32, {8, 8}});
+              for (int i = 0; i < n; ++i)
+                v = graph.add(Op::neg, {v});
+              graph.outputs = {v};
+              return graph;
+            }}, {"wide join", [](int n) { return wide_join(n / 2); }}, {"fan-out", [](int n) { return fan_out(n / 2); }}}) {
+    double small = seconds_to_fuse(make(1000)), large = seconds_to_fuse(make(10000));
+    std::printf("%s: 1000 ops %.1f ms, 10000 ops %.1f ms\n", what, small * 1e3, large * 1e3);
+    EXPECT_LT(small, 1.0) << what;
+    EXPECT_LT(large, 30 * small + 0.1) << what;
+  }
+}
+
+Graph parsed(const std::string& text) {
+  auto graph = parse_graph("autoperfect.graph 1\n" + text);
+  EXPECT_TRUE(graph.ok()) << format(graph.errors());
+  return *graph;
+}
+
+// Five parameters of one shape, one of another: two kernels, however many steps each takes.
+TEST(fuse, independent_work_of_one_shape_shares_a_kernel) {
+  Graph graph;
+  for (int k = 0; k < 6; ++k) {
+    TensorType type{Dtype::f32, {k == 5 ? 8 : 16, 16}};
+    ValueId p = graph.add_input("p" + std::to_string(k), type), g = graph.add_input("g" + std::to_string(k), type);
+    ValueId step = graph.add(Op::mul, {g, graph.add_constant(0.5, Dtype::f32)});
+    graph.outputs.push_back(graph.add(Op::sub, {p, graph.add(Op::tanh, {step})}));
+  }
+  Plan plan = all_regions(graph);
+  ASSERT_EQ(plan.regions.size(), 2u);
+  EXPECT_EQ(plan.regions[0].outputs.size() + plan.regions[1].outputs.size(), 6u);
+  expect_sound(graph, plan);
+  // Large tensors gain nothing by sharing a launch.
+  for (auto& value : graph.values)
+    if (!value.type.shape.empty()) value.type.shape = {4096, 4096};
+  EXPECT_EQ(all_regions(graph).regions.size(), 6u);
+}
+
+// What is dear to make, or smaller than what it is made from, stays in memory.
+TEST(fuse, only_cheap_values_are_computed_again) {
+  auto regions_with = [&](const char* op, const char* from) {
+    Graph graph = parsed(
+        "graph @g(%x: f32[" + std::string(from) + "]) {\n  %e = " + op + " %x : f32[64,64]\n" +
+        "  %r = sum %e axes=[1] : f32[64]\n  %c = sum %e axes=[0] : f32[64]\n  return %r, %c\n}\n");
+    Plan plan = all_regions(graph);
+    expect_sound(graph, plan);
+    return plan;
+  };
+  Plan cheap = regions_with("neg", "64,64");
+  ASSERT_EQ(cheap.regions.size(), 2u);
+  EXPECT_EQ(cheap.regions[1].recomputed.size(), 1u);
+  Plan dear = regions_with("exp", "64,64");
+  ASSERT_EQ(dear.regions.size(), 2u);
+  EXPECT_TRUE(dear.regions[1].recomputed.empty());
+  EXPECT_EQ(dear.regions[0].outputs.size(), 2u);
+}
+
+TEST(fuse, a_kernel_that_cannot_be_generated_leaves_the_rest) {
+  Graph graph = parsed(
+      "graph @g(%x: f32[8,32], %w: f32[32,16]) {\n  %a = neg %x : f32[8,32]\n"
+      "  %m = matmul %a, %w : f32[8,16]\n  %b = tanh %m : f32[8,16]\n  return %b\n}\n");
+  EXPECT_EQ(all_regions(graph).regions.size(), 1u);
+  FuseOptions options;
+  options.gate_by_cost = false;
+  options.can_generate = [](const Graph&, const Region& region) { return region.kind != RegionKind::contraction; };
+  Plan plan = fuse(graph, default_cpu_target(), options);
+  ASSERT_EQ(plan.regions.size(), 2u);
+  EXPECT_EQ(plan.regions[0].kind, RegionKind::elementwise);
+  expect_sound(graph, plan);
+  ASSERT_EQ(plan.stops.size(), 2u);
+  EXPECT_EQ(plan.stops[0].reason, "no kernel can be generated for it");
+}
+
+TEST(fuse, verify_finds_what_is_wrong_with_a_plan) {
+  Graph graph = parsed(
+      "graph @g(%x: f32[8]) {\n  %a = neg %x : f32[8]\n  %b = exp %a : f32[8]\n  %s = sort %b axis=0 : f32[8]\n"
+      "  %c = add %s, %a : f32[8]\n  return %c\n}\n");
+  auto region = [](std::vector<NodeId> nodes, std::vector<ValueId> inputs, std::vector<ValueId> outputs) {
+    Region made;
+    made.nodes = std::move(nodes), made.inputs = std::move(inputs), made.outputs = std::move(outputs);
+    return made;
+  };
+  auto code_of = [&](std::vector<Region> regions) {
+    Plan plan;
+    plan.regions = std::move(regions);
+    auto problems = verify(graph, plan);
+    return problems.empty() ? std::string("sound") : problems[0].code;
+  };
+  // Values: x 0, a 1, b 2, s 3, c 4; nodes: a 0, b 1, s 2, c 3.
+  EXPECT_EQ(code_of({region({0, 1}, {0}, {1, 2}), region({3}, {3, 1}, {4})}), "sound");
+  EXPECT_EQ(code_of({region({0, 1}, {0}, {2})}), "not-handed-out");
+  EXPECT_EQ(code_of({region({0, 1, 3}, {0, 3}, {2, 4})}), "circle");
+  EXPECT_EQ(code_of({region({3}, {3, 1}, {4}), region({0, 1}, {0}, {1, 2})}), "order");
+  EXPECT_EQ(code_of({region({0, 1}, {0}, {1, 2}), region({1}, {1}, {2})}), "in-two-regions");
+  EXPECT_EQ(code_of({region({0, 1}, {}, {1, 2})}), "not-an-input");
+  EXPECT_EQ(code_of({region({0, 1}, {0, 3}, {1, 2})}), "not-read");
+  EXPECT_EQ(code_of({region({}, {}, {})}), "bad-nodes");
 }
 
 TEST(fuse, kinds) {
