@@ -28,8 +28,9 @@ struct Demand {
 // One value of the kernel: a node computed over a box of axes.
 struct Instance {
   NodeId node = -1;
-  Op op = Op::copy;  // that of the node; over axes of size 1 a reduction or scan is a copy, a contraction a product
-  IndexMap map;                 // which element of the result, one index a dimension
+  Op op = Op::copy;  // that of the node; over axes of size 1 a reduction or scan is a copy, a contraction a
+                     // product
+  IndexMap map;      // which element of the result, one index a dimension
   std::vector<AxisId> axes;     // it varies over these, ascending
   std::vector<AxisId> reduced;  // a reduction or contraction runs over these, ascending
   AxisId scanned = -1;

@@ -116,7 +116,7 @@ bool Tracer::holds(OpClass op_class) const {
 
 void Tracer::check_mixture() {
   KindFinder finder{graph_, trace_};
-  auto why = holds(OpClass::gemm) ? finder.why_not_contraction()
+  auto why = holds(OpClass::gemm)   ? finder.why_not_contraction()
              : holds(OpClass::scan) ? finder.why_not_scans()
                                     : finder.why_not_reductions();
   if (!why.empty()) refuse(std::move(why));

@@ -69,7 +69,7 @@ void Tracer::share_loops() {
     if (instance.stored && shape(instance) == shape(*widest)) space_.unify(widest->map, instance.map);
   }
   // What is made from a reduction, over an axis of the same size as the reduced one, is a second sweep.
-  for (AxisId axis : first && widest ? first->reduced : std::vector<AxisId>{}) {
+  for (AxisId axis : first&& widest ? first->reduced : std::vector<AxisId>{}) {
     if (!space_.is_live(axis)) continue;
     auto outer = axes_of(widest->map);
     for (size_t k = outer.size(); k-- > 0;)
@@ -161,7 +161,8 @@ std::vector<AxisId> Tracer::widest() const {
     if (union_of(instance.axes, instance.reduced) != all) continue;
     bool own = instance.axes == all;
     if (own < computed) continue;
-    map = own || class_of(instance.op) == OpClass::gemm ? &instance.map : &trace_.demands[instance.operands[0]].index;
+    map = own || class_of(instance.op) == OpClass::gemm ? &instance.map
+                                                        : &trace_.demands[instance.operands[0]].index;
     computed = own;
   }
   std::vector<AxisId> order;

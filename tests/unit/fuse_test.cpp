@@ -136,7 +136,10 @@ Graph blocks(int nodes) {
   ValueId w = graph.add_input("w", {Dtype::f32, {128, 128}});
   ValueId g = graph.add_input("g", {Dtype::f32, {128}});
   while (static_cast<int>(graph.nodes.size()) < nodes) {
-    ValueId scaled = graph.add(Op::mul, {graph.add(Op::sum, {graph.add(Op::square, {x})}, reduce), graph.add_constant(1.0 / 128, Dtype::f32)});
+    ValueId scaled = graph.add(
+        Op::mul,
+        {graph.add(Op::sum, {graph.add(Op::square, {x})}, reduce),
+         graph.add_constant(1.0 / 128, Dtype::f32)});
     ValueId normal = graph.add(Op::mul, {graph.add(Op::mul, {x, graph.add(Op::rsqrt, {scaled})}), g});
     ValueId gate = graph.add(Op::matmul, {normal, w});
     ValueId up = graph.add(Op::matmul, {normal, w});
@@ -185,14 +188,18 @@ Graph fan_out(int readers) {
 // Ten times the graph takes about ten times as long, and a thousand ops are planned in a blink.
 TEST(fuse, time_is_linear_in_the_graph) {
   for (auto& [what, make] : std::vector<std::pair<const char*, std::function<Graph(int)>>>{
-           {"blocks", blocks}, {"chain", [](int n) {
+           {"blocks", blocks},
+           {"chain",
+            [](int n) {
               Graph graph;
               ValueId v = graph.add_input("x", {Dtype::f32, {8, 8}});
               for (int i = 0; i < n; ++i)
                 v = graph.add(Op::neg, {v});
               graph.outputs = {v};
               return graph;
-            }}, {"wide join", [](int n) { return wide_join(n / 2); }}, {"fan-out", [](int n) { return fan_out(n / 2); }}}) {
+            }},
+           {"wide join", [](int n) { return wide_join(n / 2); }},
+           {"fan-out", [](int n) { return fan_out(n / 2); }}}) {
     double small = seconds_to_fuse(make(1000)), large = seconds_to_fuse(make(10000));
     std::printf("%s: 1000 ops %.1f ms, 10000 ops %.1f ms\n", what, small * 1e3, large * 1e3);
     EXPECT_LT(small, 1.0) << what;
@@ -211,7 +218,8 @@ TEST(fuse, independent_work_of_one_shape_shares_a_kernel) {
   Graph graph;
   for (int k = 0; k < 6; ++k) {
     TensorType type{Dtype::f32, {k == 5 ? 8 : 16, 16}};
-    ValueId p = graph.add_input("p" + std::to_string(k), type), g = graph.add_input("g" + std::to_string(k), type);
+    ValueId p = graph.add_input("p" + std::to_string(k), type),
+            g = graph.add_input("g" + std::to_string(k), type);
     ValueId step = graph.add(Op::mul, {g, graph.add_constant(0.5, Dtype::f32)});
     graph.outputs.push_back(graph.add(Op::sub, {p, graph.add(Op::tanh, {step})}));
   }
@@ -251,7 +259,9 @@ TEST(fuse, a_kernel_that_cannot_be_generated_leaves_the_rest) {
   EXPECT_EQ(all_regions(graph).regions.size(), 1u);
   FuseOptions options;
   options.gate_by_cost = false;
-  options.can_generate = [](const Graph&, const Region& region) { return region.kind != RegionKind::contraction; };
+  options.can_generate = [](const Graph&, const Region& region) {
+    return region.kind != RegionKind::contraction;
+  };
   Plan plan = fuse(graph, default_cpu_target(), options);
   ASSERT_EQ(plan.regions.size(), 2u);
   EXPECT_EQ(plan.regions[0].kind, RegionKind::elementwise);
@@ -262,7 +272,8 @@ TEST(fuse, a_kernel_that_cannot_be_generated_leaves_the_rest) {
 
 TEST(fuse, verify_finds_what_is_wrong_with_a_plan) {
   Graph graph = parsed(
-      "graph @g(%x: f32[8]) {\n  %a = neg %x : f32[8]\n  %b = exp %a : f32[8]\n  %s = sort %b axis=0 : f32[8]\n"
+      "graph @g(%x: f32[8]) {\n  %a = neg %x : f32[8]\n  %b = exp %a : f32[8]\n  %s = sort %b axis=0 : "
+      "f32[8]\n"
       "  %c = add %s, %a : f32[8]\n  return %c\n}\n");
   auto region = [](std::vector<NodeId> nodes, std::vector<ValueId> inputs, std::vector<ValueId> outputs) {
     Region made;
