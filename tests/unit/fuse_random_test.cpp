@@ -69,6 +69,9 @@ class RandomGraph {
   ValueId gather_axis();
   ValueId matmul();
   ValueId scan();
+  ValueId pad();
+  ValueId take_rows();
+  ValueId slice_update();
 
   std::mt19937_64 random_;
   Graph graph_;
@@ -167,9 +170,125 @@ ValueId RandomGraph::scan() {
   return add(below(2) ? Op::cummax : Op::cumsum, {v}, attributes);
 }
 
+ValueId RandomGraph::pad() {
+  ValueId v = pick_of_rank(1);
+  if (graph_.type(v).elements() > 500) return -1;
+  auto attributes = with("axes", Ints{below(graph_.type(v).rank())});
+  attributes.set("low", Ints{below(3)});
+  attributes.set("high", Ints{1 + below(2)});
+  return add(Op::pad, {v, graph_.add_constant(below(2) ? 0 : -3, Dtype::f32)}, attributes);
+}
+
+// First and last rows, as other data says.
+ValueId RandomGraph::take_rows() {
+  ValueId v = pick_of_rank(1), from = pick_of_rank(1);
+  if (graph_.type(from).rank() != 1) return -1;
+  auto positive = add(Op::greater, {from, graph_.add_constant(0, Dtype::f32)});
+  auto last = graph_.add_constant(static_cast<double>(shape(v)[0] - 1), Dtype::i32);
+  auto index = add(Op::mul, {add(Op::cast, {positive}, with("dtype", Dtype::i32)), last});
+  Ints sizes = shape(v);
+  sizes[0] = 1;
+  if (TensorType{Dtype::f32, sizes}.elements() * shape(from)[0] > 500) return -1;
+  auto attributes = with("axes", Ints{0});
+  attributes.set("sizes", sizes);
+  return add(Op::gather, {v, index}, attributes);
+}
+
+ValueId RandomGraph::slice_update() {
+  ValueId v = pick_of_rank(1);
+  auto axis = static_cast<size_t>(below(graph_.type(v).rank()));
+  Ints start(shape(v).size(), 0), stop = shape(v), strides(shape(v).size(), 1);
+  start[axis] = below(shape(v)[axis]);
+  stop[axis] = start[axis] + 1 + below(shape(v)[axis] - start[axis]);
+  auto attributes = with("start", start);
+  attributes.set("stop", stop);
+  attributes.set("strides", strides);
+  ValueId update = add(Op::slice, {pick_like(v)}, attributes);
+  return add(Op::slice_update, {v, add(Op::neg, {update})}, attributes);
+}
+
+// The same values from ops that have a reference of their own: pads and updates are concatenations, rows are
+// taken along an axis.
+class Understood {
+ public:
+  Understood(const Graph& from, std::vector<ValueId>& value_of) : from_(from), value_of_(value_of) {}
+
+  Graph run() {
+    value_of_.assign(from_.values.size(), -1);
+    for (auto& input : from_.inputs)
+      value_of_[input.value] = to_.add_input(from_.values[input.value].name, from_.type(input.value));
+    for (auto& node : from_.nodes)
+      value_of_[node.results[0]] = copy(node);
+    for (ValueId v : value_of_)
+      to_.outputs.push_back(v);
+    return std::move(to_);
+  }
+
+ private:
+  ValueId slice(ValueId v, size_t axis, int64_t begin, int64_t end) {
+    Ints start(to_.type(v).shape.size(), 0), stop = to_.type(v).shape, strides(start.size(), 1);
+    start[axis] = begin, stop[axis] = end;
+    Attributes attributes;
+    attributes.set("start", start);
+    attributes.set("stop", stop);
+    attributes.set("strides", strides);
+    return to_.add(Op::slice, {v}, attributes);
+  }
+  ValueId shaped(Op op, ValueId v, Shape shape) {
+    Attributes attributes;
+    attributes.set("shape", std::move(shape));
+    return to_.add(op, {v}, attributes);
+  }
+  ValueId copy(const Node& node) {
+    std::vector<ValueId> operands;
+    for (ValueId v : node.operands)
+      operands.push_back(value_of_[v]);
+    if (node.op == Op::pad || node.op == Op::slice_update) {
+      std::vector<ValueId> parts;
+      Attributes along;
+      size_t axis = 0;
+      ValueId x = operands[0];
+      if (node.op == Op::pad) {
+        axis = static_cast<size_t>(node.attributes.get<Ints>("axes")[0]);
+        for (const char* side : {"low", "high"}) {
+          Shape shape = to_.type(x).shape;
+          shape[axis] = node.attributes.get<Ints>(side)[0];
+          if (shape[axis] > 0) parts.push_back(shaped(Op::broadcast, operands[1], shape));
+          if (side[0] == 'l') parts.push_back(x);
+        }
+      } else {
+        auto& start = node.attributes.get<Ints>("start");
+        auto& stop = node.attributes.get<Ints>("stop");
+        for (size_t d = 0; d < start.size(); ++d)
+          if (stop[d] - start[d] != to_.type(x).shape[d]) axis = d;
+        if (start[axis] > 0) parts.push_back(slice(x, axis, 0, start[axis]));
+        parts.push_back(operands[1]);
+        if (stop[axis] < to_.type(x).shape[axis])
+          parts.push_back(slice(x, axis, stop[axis], to_.type(x).shape[axis]));
+      }
+      along.set("axis", static_cast<int64_t>(axis));
+      return to_.add(Op::concatenate, parts, along);
+    }
+    if (node.op == Op::gather) {
+      Shape rows = to_.type(operands[0]).shape, column(rows.size(), 1);
+      rows[0] = column[0] = to_.type(operands[1]).shape[0];
+      Attributes along;
+      along.set("axis", int64_t{0});
+      ValueId index = shaped(Op::broadcast, shaped(Op::reshape, operands[1], column), rows);
+      ValueId taken = to_.add(Op::gather_axis, {operands[0], index}, along);
+      return shaped(Op::reshape, taken, from_.type(node.results[0]).shape);
+    }
+    return to_.add(node.op, operands, node.attributes);
+  }
+
+  const Graph& from_;
+  std::vector<ValueId>& value_of_;
+  Graph to_;
+};
+
 ValueId RandomGraph::step() {
   constexpr Op unary[] = {Op::neg, Op::square, Op::abs, Op::tanh, Op::exp};
-  switch (below(15)) {
+  switch (below(18)) {
     case 0:
     case 1:
       return add(unary[below(5)], {add(Op::tanh, {pick()})});
@@ -198,6 +317,12 @@ ValueId RandomGraph::step() {
       return matmul();
     case 11:
       return scan();
+    case 12:
+      return pad();
+    case 13:
+      return take_rows();
+    case 14:
+      return slice_update();
     default: {
       ValueId v = pick();
       constexpr Op binary[] = {Op::add, Op::sub, Op::mul, Op::maximum};
@@ -246,25 +371,24 @@ void expect_same(const Tensor& ours, const Tensor& theirs, bool nearly, const st
   }
 }
 
-void expect_regions_compute_the_graph(Graph graph, const Plan& plan, uint64_t seed) {
-  Graph all = graph;
-  all.outputs.clear();
-  for (size_t v = 0; v < all.values.size(); ++v)
-    all.outputs.push_back(static_cast<ValueId>(v));
-  auto known = run_reference(all, inputs_of(graph, seed), Precision::exact);
-  ASSERT_TRUE(known.ok()) << format(known.errors());
+void expect_regions_compute_the_graph(const Graph& graph, const Plan& plan, uint64_t seed) {
+  std::vector<ValueId> value_of;
+  Graph all = Understood(graph, value_of).run();
+  auto results = run_reference(all, inputs_of(graph, seed), Precision::exact);
+  ASSERT_TRUE(results.ok()) << format(results.errors());
+  auto known = [&](ValueId v) -> const Tensor& { return (*results)[static_cast<size_t>(v)]; };
   for (auto& region : plan.regions) {
     auto kernel = lower(graph, region);
     ASSERT_TRUE(kernel.ok()) << format(kernel.errors()) << print(graph, plan);
     std::vector<Tensor> inputs;
     for (ValueId v : region.inputs)
-      inputs.push_back((*known)[static_cast<size_t>(v)]);
+      inputs.push_back(known(v));
     auto outputs = run_reference(*kernel, inputs, Precision::exact);
     ASSERT_TRUE(outputs.ok()) << format(outputs.errors()) << print(*kernel);
     for (size_t o = 0; o < region.outputs.size(); ++o)
       expect_same(
           (*outputs)[o],
-          (*known)[static_cast<size_t>(region.outputs[o])],
+          known(region.outputs[o]),
           sums(graph, region),
           "%" + graph.values[region.outputs[o]].name + "\n" + print(*kernel) + print(graph, plan));
   }
