@@ -62,6 +62,7 @@ class StepMaker {
   }
   Origin origin(TensorId id) const;
   Origin replay_of(ValueId source) const;
+  bool shows_ours(ValueId value) const;
   void make(TensorId wanted);
   void emit(Origin origin);
   void find_last_uses();
@@ -87,6 +88,17 @@ Origin StepMaker::replay_of(ValueId source) const {
   return origin;
 }
 
+// Whether it is a view of what a kernel makes, or of what is given: the captured program may have made it in
+// another way, past the kernel.
+bool StepMaker::shows_ours(ValueId value) const {
+  const Graph& graph = canonical_.graph;
+  ValueId shown = value;
+  while (graph.producer(shown) && class_of(graph.producer(shown)->op) == OpClass::view &&
+         !kernel_of_.count(shown))
+    shown = graph.producer(shown)->operands[0];
+  return shown != value && (kernel_of_.count(shown) || slot_of_.count({true, shown}));
+}
+
 Origin StepMaker::origin(TensorId id) const {
   if (!id.canonical) return replay_of(id.value);
   Origin origin;
@@ -100,7 +112,8 @@ Origin StepMaker::origin(TensorId id) const {
     return origin;
   }
   auto source = source_of_.find(id.value);
-  bool replayable = source != source_of_.end() && captured_.graph.values[source->second].producer >= 0;
+  bool replayable = source != source_of_.end() && captured_.graph.values[source->second].producer >= 0 &&
+                    !shows_ours(id.value);
   if (replayable) return replay_of(source->second);
   NodeId node = canonical_.graph.values[id.value].producer;
   if (node < 0) throw NotGiven{};
