@@ -224,7 +224,7 @@ TEST(schedule, views_of_constants_and_aranges) {
   return %c
 }
 )",
-      2);
+      1);
 }
 
 TEST(schedule, argmax_takes_the_first_nan) {
