@@ -47,8 +47,49 @@ std::string_view descriptor(Dtype dtype) {
   return "";
 }
 
+// NumPy writes two-byte voids for ml_dtypes' bfloat16; u16 are its bits.
 bool stands_for(std::string_view text, Dtype dtype) {
   return text == descriptor(dtype) || (dtype == Dtype::bf16 && (text == "|V2" || text == "<u2"));
+}
+
+std::string_view numpy_name(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::bool_:
+      return "np.bool_";
+    case Dtype::u8:
+      return "np.uint8";
+    case Dtype::u16:
+      return "np.uint16";
+    case Dtype::u32:
+      return "np.uint32";
+    case Dtype::u64:
+      return "np.uint64";
+    case Dtype::i8:
+      return "np.int8";
+    case Dtype::i16:
+      return "np.int16";
+    case Dtype::i32:
+      return "np.int32";
+    case Dtype::i64:
+      return "np.int64";
+    case Dtype::f16:
+      return "np.float16";
+    case Dtype::f32:
+      return "np.float32";
+    case Dtype::f64:
+      return "np.float64";
+    case Dtype::c64:
+      return "np.complex64";
+    case Dtype::bf16:
+      break;
+  }
+  return "";
+}
+
+std::string how_to_write(Dtype dtype) {
+  if (dtype == Dtype::bf16)
+    return "mx.save(path, x.astype(mx.bfloat16)), or np.save of its bits as np.uint16";
+  return fmt::format("np.save(path, x.astype({}))", numpy_name(dtype));
 }
 
 // What follows `'key':` in the header, a Python dict that NumPy itself always writes the same way.
@@ -77,34 +118,73 @@ std::optional<Shape> parse_shape(std::string_view text) {
   return shape;
 }
 
-Diagnostic failure(const std::string& path, std::string why) {
-  return {"cli", "npy", fmt::format("'{}' {}", path, why)};
+Diagnostic failure(const std::string& path, std::string why, std::string hint = "") {
+  return {"cli", "npy", fmt::format("'{}' {}", path, why), {}, std::move(hint)};
+}
+
+struct Layout {
+  size_t header_at = 0, header_size = 0;
+};
+
+// Version 1 has two bytes for the length of the header, later ones have four.
+std::optional<Layout> layout_of(std::string_view bytes) {
+  constexpr size_t version_at = 6, length_at = 8;
+  if (bytes.size() < length_at + 4 || bytes.substr(0, magic.size()) != magic) return std::nullopt;
+  auto version = bytes[version_at];
+  if (version < 1 || version > 3) return std::nullopt;
+  Layout layout{version == 1 ? length_at + 2 : length_at + 4, 0};
+  for (size_t i = layout.header_at; i-- > length_at;)
+    layout.header_size = 256 * layout.header_size + static_cast<unsigned char>(bytes[i]);
+  return layout;
+}
+
+// `data` with the first index innermost, as Fortran has it, to the last one innermost.
+void copy_transposed(std::string_view data, Tensor& tensor) {
+  const auto& shape = tensor.type.shape;
+  auto size = size_of(tensor.type.dtype);
+  std::vector<int64_t> position(shape.size(), 0);
+  for (size_t to = 0; to < tensor.bytes.size(); to += size) {
+    int64_t from = 0;
+    for (size_t d = shape.size(); d-- > 0;)
+      from = from * shape[d] + position[d];
+    std::copy_n(
+        data.begin() + from * static_cast<int64_t>(size),
+        size,
+        tensor.bytes.begin() + static_cast<int64_t>(to));
+    for (size_t d = shape.size(); d-- > 0 && ++position[d] == shape[d];)
+      position[d] = 0;
+  }
 }
 
 }  // namespace
 
-Result<Tensor> read_npy(const std::string& path, const TensorType& wanted) {
+Result<Tensor> read_npy(const std::string& path, Dtype wanted) {
   auto bytes = read_file(path);
   if (!bytes) return failure(path, "cannot be read");
-  if (bytes->size() < preamble || bytes->substr(0, magic.size()) != magic || (*bytes)[6] != 1) {
-    return failure(path, "is no .npy file of version 1");
-  }
-  auto length = static_cast<unsigned char>((*bytes)[8]) + 256u * static_cast<unsigned char>((*bytes)[9]);
-  auto header = std::string_view(*bytes).substr(preamble, length);
+  auto layout = layout_of(*bytes);
+  if (!layout) return failure(path, "is no .npy file", "np.save and mx.save write them");
+  auto header = std::string_view(*bytes).substr(layout->header_at, layout->header_size);
   auto dtype = after_key(header, "descr");
   dtype = dtype.substr(0, dtype.find('\'', 1) + 1);
-  if (dtype.size() < 2 || !stands_for(dtype.substr(1, dtype.size() - 2), wanted.dtype)) {
-    return failure(path, fmt::format("has dtype {}, not {}", dtype, descriptor(wanted.dtype)));
+  if (dtype.size() < 2 || !stands_for(dtype.substr(1, dtype.size() - 2), wanted)) {
+    auto why = fmt::format("has dtype {}, {} is '{}'", dtype, name(wanted), descriptor(wanted));
+    return failure(path, why, how_to_write(wanted));
   }
-  if (after_key(header, "fortran_order").substr(0, 5) != "False") return failure(path, "is not in C order");
   auto shape = parse_shape(after_key(header, "shape"));
-  if (!shape || shape->size() != wanted.shape.size()) {
-    return failure(path, fmt::format("has not the rank of {}", to_string(wanted)));
+  if (!shape) return failure(path, "has no shape that can be read");
+  auto data =
+      std::string_view(*bytes).substr(std::min(layout->header_at + layout->header_size, bytes->size()));
+  auto elements = static_cast<uint64_t>(*checked_elements(*shape));
+  if (elements != data.size() / size_of(wanted) || data.size() % size_of(wanted) != 0) {
+    return failure(
+        path, fmt::format("has {} bytes for {}", data.size(), to_string(TensorType{wanted, *shape})));
   }
-  auto tensor = Tensor::zeros({wanted.dtype, *shape});
-  auto data = std::string_view(*bytes).substr(std::min<size_t>(preamble + length, bytes->size()));
-  if (data.size() != tensor.bytes.size()) return failure(path, "ends too early or too late");
-  std::copy(data.begin(), data.end(), tensor.bytes.begin());
+  auto tensor = Tensor::zeros({wanted, *shape});
+  if (after_key(header, "fortran_order").substr(0, 4) == "True") {
+    copy_transposed(data, tensor);
+  } else {
+    std::copy(data.begin(), data.end(), tensor.bytes.begin());
+  }
   return tensor;
 }
 

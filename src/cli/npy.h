@@ -1,4 +1,4 @@
-// NumPy's .npy files, version 1: dense arrays in C order, little-endian.
+// NumPy's .npy files, little-endian.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace autoperfect::cli {
 
-// The array must have the dtype and rank of `wanted`; its sizes are its own. NumPy has no bf16: two-byte
-// voids (as ml_dtypes writes them) and u16 stand for its bits.
-Result<Tensor> read_npy(const std::string& path, const TensorType& wanted);
+// The array must have the dtype; its shape is its own. NumPy has no bf16: two-byte voids (as MLX's save and
+// ml_dtypes write them) and u16 stand for its bits; voids are what is written.
+Result<Tensor> read_npy(const std::string& path, Dtype wanted);
 Status write_npy(const std::string& path, const Tensor& tensor);
 
 }  // namespace autoperfect::cli

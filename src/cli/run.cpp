@@ -27,6 +27,7 @@ struct Options {
 struct Port {
   std::string name;
   TensorType type;
+  std::vector<std::string> dynamic = {};  // per dimension the axis that is its size, or empty
 };
 
 struct Ports {
@@ -46,9 +47,31 @@ Ports ports_of(const Graph& graph) {
 Ports ports_of(const Kernel& kernel) {
   Ports ports;
   for (const auto& buffer : kernel.buffers) {
-    (buffer.role == BufferRole::in ? ports.inputs : ports.outputs).push_back({buffer.name, buffer.type});
+    Port port{buffer.name, buffer.type};
+    for (auto axis : buffer.dynamic_dims)
+      port.dynamic.push_back(axis < 0 ? "" : kernel.axes[axis].name);
+    (buffer.role == BufferRole::in ? ports.inputs : ports.outputs).push_back(std::move(port));
   }
   return ports;
+}
+
+bool is_dynamic(const Port& port, size_t d) {
+  return d < port.dynamic.size() && !port.dynamic[d].empty();
+}
+
+// "%x: f32[?i,8]"
+std::string describe(const Port& port) {
+  std::vector<std::string> sizes;
+  for (size_t d = 0; d < port.type.shape.size(); ++d)
+    sizes.push_back(is_dynamic(port, d) ? "?" + port.dynamic[d] : std::to_string(port.type.shape[d]));
+  return fmt::format("%{}: {}[{}]", port.name, name(port.type.dtype), fmt::join(sizes, ","));
+}
+
+std::string describe(const std::vector<Port>& ports) {
+  std::string text;
+  for (const auto& port : ports)
+    text += " " + describe(port);
+  return text;
 }
 
 // "1, 2, -inf" or "true, false", in row-major order.
@@ -75,10 +98,23 @@ Result<Tensor> parse_data(const std::string& text, const Port& port) {
     return Diagnostic{"cli", "data", message, {}, "such as --data \"1, 2.5, -inf\""};
   }
   if (static_cast<int64_t>(numbers->size()) != port.type.elements()) {
-    auto message = fmt::format("{} numbers for %{}: {}", numbers->size(), port.name, to_string(port.type));
+    auto message = fmt::format("{} numbers for {}", numbers->size(), describe(port));
     return Diagnostic{"cli", "data-size", message};
   }
   return Tensor::of(port.type, *numbers);
+}
+
+Result<Tensor> read_tensor(const std::string& path, const Port& port) {
+  auto tensor = read_npy(path, port.type.dtype);
+  if (!tensor) return tensor.errors();
+  const auto& shape = tensor->type.shape;
+  bool fits = shape.size() == port.type.shape.size();
+  for (size_t d = 0; fits && d < shape.size(); ++d)
+    fits = is_dynamic(port, d) || shape[d] == port.type.shape[d];
+  if (fits) return tensor;
+  auto message =
+      fmt::format("'{}' is {}, the program takes {}", path, to_string(tensor->type), describe(port));
+  return Diagnostic{"cli", "input-shape", message, {}, "files are given in the order of the inputs"};
 }
 
 Result<std::vector<Tensor>> read_inputs(const Options& options, const std::vector<Port>& ports) {
@@ -86,14 +122,12 @@ Result<std::vector<Tensor>> read_inputs(const Options& options, const std::vecto
   const auto& given = inline_data ? options.data : options.inputs;
   if (given.size() != ports.size()) {
     auto message = fmt::format("{} inputs are given, the program has {}", given.size(), ports.size());
-    std::string hint = "in order:";
-    for (const auto& port : ports)
-      hint += fmt::format(" %{}: {}", port.name, to_string(port.type));
+    auto hint = ports.empty() ? std::string("it takes none") : "in order:" + describe(ports);
     return Diagnostic{"cli", "input-count", message, {}, hint};
   }
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < ports.size(); ++i) {
-    auto tensor = inline_data ? parse_data(given[i], ports[i]) : read_npy(given[i], ports[i].type);
+    auto tensor = inline_data ? parse_data(given[i], ports[i]) : read_tensor(given[i], ports[i]);
     if (!tensor) return tensor.errors();
     tensors.push_back(std::move(tensor).value());
   }
@@ -128,7 +162,7 @@ Status write_outputs(
     const Options& options, const std::vector<Port>& ports, const std::vector<Tensor>& tensors) {
   if (!options.outputs.empty() && options.outputs.size() != ports.size()) {
     auto message = fmt::format("{} files for {} outputs", options.outputs.size(), ports.size());
-    return Diagnostic{"cli", "output-count", message};
+    return Diagnostic{"cli", "output-count", message, {}, "in order:" + describe(ports)};
   }
   for (size_t i = 0; i < ports.size(); ++i) {
     if (options.outputs.empty()) {
@@ -172,6 +206,14 @@ Action declare_run(CLI::App& app) {
   app.add_option(
       "--outputs", options->outputs, ".npy files to write, one an output; otherwise values are printed");
   app.add_flag("--oracle", options->oracle, "compute in double instead of rounding as MLX does");
+  app.footer(
+      "Files are what np.save and mx.save write, of the dtype of the input. NumPy has no bf16: it reads such "
+      "a file as\n"
+      "two-byte voids, whose bits are x.view(np.uint16); mx.load reads it as bfloat16. With --oracle, floats "
+      "are written\n"
+      "as f64. Sizes of dynamic axes (?i) are those of the inputs.\n\n"
+      "  autoperfect run kernel.ap --inputs x.npy w.npy --outputs y.npy\n"
+      "  autoperfect run kernel.ap --data \"1, 2, 3\" --data \"0.5\"");
   return [options] {
     return with_parsed<ParsedText>(
         options->path, parse_any, [&](ParsedText parsed) { return run_parsed(*options, parsed); });

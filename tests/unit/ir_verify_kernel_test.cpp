@@ -1,6 +1,7 @@
 // Each invariant of verify_kernel.cpp, broken on purpose.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -80,6 +81,19 @@ TEST(VerifyKernel, AxesOfValues) {
       "reduced-axes");
   EXPECT_EQ(
       after([](Kernel& k) { k.axes[0].size = k.axes[1].size = int64_t{1} << 57; }).back(), "shape-too-large");
+}
+
+TEST(VerifyKernel, Reductions) {
+  auto over_nothing = [](Op op) {
+    auto found = after([&](Kernel& k) {
+      k.axes[1].size = 0;
+      k.values[0].op = op;
+    });
+    return std::count(found.begin(), found.end(), "empty-reduction");
+  };
+  EXPECT_EQ(over_nothing(Op::max), 1);
+  EXPECT_EQ(over_nothing(Op::argmin), 1);
+  EXPECT_EQ(over_nothing(Op::sum), 0);
 }
 
 TEST(VerifyKernel, Operands) {
