@@ -1,11 +1,13 @@
 // check: parse and verify any text.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/input.h"
+#include "ir/kernel_text.h"
 
 namespace autoperfect::cli {
 
@@ -33,6 +35,37 @@ std::string to_json(const std::vector<Diagnostic>& errors) {
   return report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
+std::string counted(size_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+// What was checked, in a line.
+std::string summary(const Graph& graph) {
+  return fmt::format(
+      "graph @{}: {}, {}, {}",
+      graph.name,
+      counted(graph.inputs.size(), "input"),
+      counted(graph.nodes.size(), "node"),
+      counted(graph.outputs.size(), "output"));
+}
+
+std::string summary(const Kernel& kernel) {
+  auto inputs = std::count_if(kernel.buffers.begin(), kernel.buffers.end(), [](const auto& buffer) {
+    return buffer.role == BufferRole::in;
+  });
+  return fmt::format(
+      "kernel @{}: {}, {}, {}, signature {}",
+      kernel.name,
+      counted(inputs, "input"),
+      counted(kernel.values.size(), "value"),
+      counted(kernel.buffers.size() - inputs, "output"),
+      signature(kernel));
+}
+
+std::string summary(const PlannedGraph& planned) {
+  return summary(planned.graph) + ", " + counted(planned.plan.regions.size(), "region");
+}
+
 int check_as_json(const std::string& path) {
   auto text = read_text(path);
   auto program = text ? parse_any(*text) : Result<ParsedText>(text.errors());
@@ -48,7 +81,10 @@ Action declare_check(CLI::App& app) {
   app.add_flag("--json", options->json, "print the findings as JSON on standard output");
   return [options] {
     if (options->json) return check_as_json(options->path);
-    return with_parsed<ParsedText>(options->path, parse_any, [](ParsedText) { return Success{}; });
+    return with_parsed<ParsedText>(options->path, parse_any, [](ParsedText parsed) {
+      write_output("ok: " + std::visit([](const auto& text) { return summary(text); }, parsed) + "\n");
+      return Success{};
+    });
   };
 }
 
