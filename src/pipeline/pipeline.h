@@ -16,9 +16,18 @@
 
 namespace autoperfect {
 
+// What runs a region. All but `tuned` are for tests.
+enum class RegionCode : uint8_t {
+  tuned,    // the winner, a kernel or MLX
+  raised,   // MLX operations as raise() gives them; nothing is compiled
+  untimed,  // a kernel the gate admits, whatever its time; MLX only where there is none
+};
+
 struct CompileOptions {
   FuseOptions fuse;
-  bool always_use_kernels = false;  // tests: dispatch an admitted kernel even when it did not win
+  RegionCode region_code = RegionCode::tuned;
+  size_t schedule = 0;  // of `untimed`: which of the schedules, modulo their number
+  bool strict = false;  // tests: a bug of ours is thrown, not answered with plain MLX
 };
 
 // What became of one region.
@@ -52,6 +61,8 @@ class Program {
   const Graph& graph() const { return canonical_.graph; }
   const Plan& plan() const { return plan_; }
   const std::vector<RegionOutcome>& outcomes() const { return outcomes_; }
+  // Per region of the plan; null where MLX's own operations run.
+  const std::vector<std::shared_ptr<const Executable>>& executables() const { return executables_; }
   bool plain() const { return plain_; }  // nothing of ours runs
 
  private:
@@ -64,7 +75,7 @@ class Program {
   Canonical canonical_;
   Plan plan_;
   std::vector<RegionOutcome> outcomes_;
-  std::vector<std::shared_ptr<const Executable>> executables_;  // per region of the plan; null when MLX stays
+  std::vector<std::shared_ptr<const Executable>> executables_;
   std::shared_ptr<const Steps> steps_;
   mlx::core::Stream stream_;
   bool plain_ = true;

@@ -62,6 +62,7 @@ std::shared_ptr<Program> Program::build(
     }
     program->link();
   } catch (const InternalError& error) {
+    if (options.strict) throw;
     // The outer door: our own bug must not cost the user an answer.
     warn_once("internal", std::string("internal error, plain MLX runs: ") + error.what());
     program->executables_.clear();
@@ -90,6 +91,11 @@ void Program::tune_regions(const CompileOptions& options) {
     dump("lower", print(*kernel));
     outcome.kernel = *kernel;
     outcome.signature = signature(*kernel);
+    if (options.region_code == RegionCode::raised) {
+      executables_[r] = make_executable(*kernel, nullptr);
+      outcomes_.push_back(std::move(outcome));
+      continue;
+    }
     auto plain = [this, region = outcome.region, kernel = *kernel] { return plain_function(region, kernel); };
     runners.push_back(std::make_unique<RegionRunner>(*kernel, plain, stream_));
     tasks.push_back({*kernel, runners.back().get()});
@@ -97,7 +103,7 @@ void Program::tune_regions(const CompileOptions& options) {
     outcomes_.push_back(std::move(outcome));
   }
   TuneOptions tune_options;
-  tune_options.always_use_kernels = options.always_use_kernels;
+  if (options.region_code == RegionCode::untimed) tune_options.untimed_schedule = options.schedule;
   auto decisions = tune(tasks, this_machine(), tune_options);
   for (size_t t = 0; t < decisions.size(); ++t) {
     auto& decision = decisions[t];

@@ -13,8 +13,6 @@
 
 namespace autoperfect::python {
 
-namespace {
-
 std::vector<Tensor> tensors_of(const Arrays& arrays) {
   std::vector<Tensor> tensors;
   for (const auto& array : arrays)
@@ -29,6 +27,8 @@ nb::list arrays_of(const Result<std::vector<Tensor>>& tensors) {
     list.append(to_python(to_array(tensor)));
   return list;
 }
+
+namespace {
 
 nb::dict outcome_dict(const RegionOutcome& outcome) {
   nb::dict row, baselines;

@@ -6,6 +6,10 @@
 
 namespace autoperfect::python {
 
+std::vector<Tensor> tensors_of(const Arrays& arrays);
+// Throws std::invalid_argument with the errors when there are none.
+nb::list arrays_of(const Result<std::vector<Tensor>>& tensors);
+
 // Adds copy_limit, run_kernel to the module.
 void add_inspection(nb::module_& module);
 

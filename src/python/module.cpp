@@ -11,6 +11,7 @@
 #include "python/compiled_function.h"
 #include "python/inspect.h"
 #include "python/replayed.h"
+#include "python/stages.h"
 
 namespace autoperfect::python {
 
@@ -117,6 +118,7 @@ NB_MODULE(_core, m) {
         return self.explain(args.ptr(), kwargs.ptr());
       });
   add_inspection(m);
+  add_stages(m);
   m.def(
       "_replay",
       [](nb::callable function, const Arrays& arguments) {

@@ -37,8 +37,8 @@ Arrays run(const Captured& captured, const Arrays& arguments, bool by_primitive)
 
 }  // namespace
 
-Replayed replay_captured(nb::callable function, const Arrays& arguments) {
-  auto traced = [&](const Arrays& placeholders) {
+ArrayFunction array_function(nb::callable function) {
+  return [function = std::move(function)](const Arrays& placeholders) {
     nb::gil_scoped_acquire gil;
     nb::list given;
     for (const auto& placeholder : placeholders)
@@ -47,6 +47,10 @@ Replayed replay_captured(nb::callable function, const Arrays& arguments) {
     OutputTree::flatten(function(*given).ptr(), outputs);
     return outputs;
   };
+}
+
+Replayed replay_captured(nb::callable function, const Arrays& arguments) {
+  auto traced = array_function(std::move(function));
   nb::gil_scoped_release released;
   auto captured = capture(traced, arguments);
   return {print(captured.graph), run(captured, arguments, true), run(captured, arguments, false)};

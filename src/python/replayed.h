@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "capture/capture.h"
 #include "python/python_array.h"
 
 namespace autoperfect::python {
@@ -12,6 +13,9 @@ struct Replayed {
   std::string graph;
   Arrays by_primitive, by_op;
 };
+
+// A Python function of arrays that returns a tree of arrays, as C++ calls it: without the GIL.
+ArrayFunction array_function(nb::callable function);
 
 // `function` takes the arrays and returns a tree of arrays.
 Replayed replay_captured(nb::callable function, const Arrays& arguments);

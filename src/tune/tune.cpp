@@ -91,6 +91,7 @@ class Tuner {
   void gate_all();
   void measure(Life& life);
   std::vector<Compiled> admit(Life& life);
+  void use_untimed(Life& life, Compiled& compiled);
   void select(Life& life, std::vector<Compiled>& admitted);
   void reject(Life& life, const Candidate& candidate, const std::string& reason);
   void settle(Life& life, const std::string& reason, const json& evidence);
@@ -110,7 +111,7 @@ Life Tuner::begin(const TuneTask& task) {
     life.settled = true;
     return life;
   }
-  if (take_cached(life)) return life;
+  if (!options_.untimed_schedule && take_cached(life)) return life;
   if (!system_compiler().ok()) {
     warn_once("no-compiler", "no C++ compiler was found: plain MLX runs (set CXX or install g++)");
     life.decision.reason = "no compiler";
@@ -118,6 +119,8 @@ Life Tuner::begin(const TuneTask& task) {
     return life;
   }
   life.candidates = generate_schedules(task.kernel, target_);
+  if (options_.untimed_schedule && !life.candidates.empty())
+    life.candidates = {life.candidates[*options_.untimed_schedule % life.candidates.size()]};
   return life;
 }
 
@@ -125,7 +128,6 @@ bool Tuner::take_cached(Life& life) {
   auto entry = Cache::instance().find(life.key);
   if (!entry) return false;
   Decision& decision = life.decision;
-  if (entry->use_mlx && options_.always_use_kernels) return false;
   if (!entry->use_mlx) {
     auto loaded = load_cpu(entry->binary, entry->candidate.launch);
     if (!loaded) return false;
@@ -188,7 +190,7 @@ void Tuner::gate_all() {
 
 void Tuner::reject(Life& life, const Candidate& candidate, const std::string& reason) {
   life.decision.rejected.push_back(candidate.provenance + ": " + reason);
-  Cache::instance().store_rejected(life.key, candidate, reason);
+  if (!options_.untimed_schedule) Cache::instance().store_rejected(life.key, candidate, reason);
   log_info("rejected " + candidate.provenance + ": " + reason);
 }
 
@@ -224,11 +226,13 @@ void Tuner::settle(Life& life, const std::string& reason, const json& evidence) 
 
 void Tuner::measure(Life& life) {
   auto admitted = admit(life);
-  if (!admitted.empty()) return select(life, admitted);
+  if (!admitted.empty())
+    return options_.untimed_schedule ? use_untimed(life, admitted[0]) : select(life, admitted);
   std::string reason = life.candidates.empty() ? "the built-in schedules have no form for it"
                                                : "no candidate passed: " + life.decision.rejected.front();
   json evidence = {{"reason", reason}, {"timings", json::array()}};
   settle(life, reason, evidence);
+  if (options_.untimed_schedule) return;
   // What this machine lacked at the moment says nothing about the kernel.
   auto lacking = [](const Verdict& verdict) {
     return std::any_of(verdict.failures.begin(), verdict.failures.end(), [](const Diagnostic& d) {
@@ -263,6 +267,13 @@ size_t best_of(const std::vector<Compiled>& admitted, const std::vector<Timing>&
   return best;
 }
 
+void Tuner::use_untimed(Life& life, Compiled& compiled) {
+  life.decision.use_mlx = false;
+  life.decision.winner = compiled.candidate;
+  life.decision.loaded = compiled.loaded;
+  settle(life, "not timed", {{"gate", to_json(compiled.verdict)}});
+}
+
 void Tuner::select(Life& life, std::vector<Compiled>& admitted) {
   auto contenders = life.task->runner->baselines();
   size_t baselines = contenders.size();
@@ -292,7 +303,7 @@ void Tuner::select(Life& life, std::vector<Compiled>& admitted) {
     if (!wrong.empty()) {
       reject(life, winner.candidate, "wrong at full size: " + wrong);
       reason = "the fastest candidate was wrong at full size";
-    } else if (wins || options_.always_use_kernels) {
+    } else if (wins) {
       decision.use_mlx = entry.use_mlx = false;
       decision.winner = entry.candidate = winner.candidate;
       decision.loaded = winner.loaded;
@@ -303,7 +314,7 @@ void Tuner::select(Life& life, std::vector<Compiled>& admitted) {
   evidence["reason"] = reason;
   settle(life, reason, evidence);
   entry.evidence = decision.evidence;
-  if (!options_.always_use_kernels) Cache::instance().store(entry);
+  Cache::instance().store(entry);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,9 @@ struct Decision {
 struct TuneOptions {
   double margin = 0.03;  // a winner beats the best baseline by at least this share
   BenchOptions bench;
-  bool always_use_kernels = false;
+  // Tests: of the schedules only this one (modulo their number) is compiled; it is used once the gate admits
+  // it, without timing, and the cache is neither read nor written.
+  std::optional<size_t> untimed_schedule = {};
 };
 
 struct TuneTask {

@@ -1,0 +1,172 @@
+#include "python/perturb.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "capture/capture.h"
+#include "mlx/ops.h"
+#include "mlx/random.h"
+
+namespace autoperfect::python {
+
+namespace {
+
+namespace mx = mlx::core;
+
+// Units in the last place that an elementary function may be off; MLX's own are a few.
+constexpr double function_ulp = 4;
+
+// Functions that MLX computes to an absolute error rather than a relative one.
+double absolute_error(Op op) {
+  return op == Op::erf || op == Op::erfinv ? 5e-7 : 0;
+}
+
+// exp(x) by way of x * log2(e): half a unit in the last place of x is |x| units in that of the result. Sines
+// reduce their argument in the same manner.
+bool grows_with_argument(Op op) {
+  switch (op) {
+    case Op::exp:
+    case Op::expm1:
+    case Op::sinh:
+    case Op::cosh:
+    case Op::tanh:
+    case Op::sigmoid:
+    case Op::sin:
+    case Op::cos:
+    case Op::tan:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Correctly rounded everywhere, or no arithmetic at all.
+bool is_exact_elementwise(Op op) {
+  switch (op) {
+    case Op::abs:
+    case Op::neg:
+    case Op::sign:
+    case Op::sqrt:
+    case Op::square:
+    case Op::floor:
+    case Op::ceil:
+    case Op::round:
+    case Op::cast:
+    case Op::stop_gradient:
+    case Op::copy:
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::div:
+    case Op::floor_divide:
+    case Op::remainder:
+    case Op::maximum:
+    case Op::minimum:
+    case Op::select:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_inexact_type(Dtype dtype) {
+  return is_floating(dtype) || dtype == Dtype::c64;
+}
+
+bool adds_rounding(const Graph& graph, const Node& node) {
+  if (node.results.size() != 1 || !is_inexact_type(graph.type(node.results[0]).dtype)) return false;
+  switch (class_of(node.op)) {
+    case OpClass::elementwise:
+      return !is_exact_elementwise(node.op) || graph.type(node.results[0]).dtype == Dtype::c64;
+    case OpClass::reduction:
+      return node.op != Op::max && node.op != Op::min;
+    case OpClass::scan:
+      return node.op != Op::cummax && node.op != Op::cummin;
+    case OpClass::gemm:
+    case OpClass::composite:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Terms that one element of the result is accumulated from.
+double terms_of(const Graph& graph, const Node& node) {
+  const auto& operand = graph.type(node.operands.at(0));
+  const auto& result = graph.type(node.results[0]);
+  if (class_of(node.op) == OpClass::reduction)
+    return static_cast<double>(operand.elements()) /
+           static_cast<double>(std::max<int64_t>(1, result.elements()));
+  return operand.shape.empty()
+             ? 1
+             : static_cast<double>(*std::max_element(operand.shape.begin(), operand.shape.end()));
+}
+
+// Units that an accumulation may be off: the order is open, and errors of equal terms all go one way.
+double accumulation_ulp(double terms) {
+  return function_ulp + std::max(std::sqrt(terms), std::min(terms, 4096.0) / 8);
+}
+
+double unit_of(mx::Dtype dtype) {
+  if (dtype == mx::bfloat16) return 0x1p-8;
+  if (dtype == mx::float16) return 0x1p-11;
+  return dtype == mx::float64 ? 0x1p-53 : 0x1p-24;
+}
+
+bool is_linear(const Node& node) {
+  return node.op == Op::sum || node.op == Op::cumsum || class_of(node.op) == OpClass::gemm;
+}
+
+}  // namespace
+
+std::vector<bool> rounding_dependent(const Graph& graph) {
+  std::vector<bool> found(graph.values.size());
+  for (const auto& node : graph.nodes) {
+    bool depends = adds_rounding(graph, node);
+    for (auto operand : node.operands)
+      depends = depends || found[operand];
+    for (auto result : node.results)
+      found[result] = depends;
+  }
+  return found;
+}
+
+Perturbation::Perturbation(uint64_t seed) : key_(mx::random::key(seed)) {}
+
+mx::array Perturbation::noise(const mx::array& like) {
+  auto keys = mx::random::split(key_);
+  key_ = keys.first;
+  auto uniform =
+      mx::random::uniform(mx::array(-1.0f), mx::array(1.0f), like.shape(), mx::float32, keys.second);
+  return mx::astype(uniform, like.dtype() == mx::float64 ? mx::float64 : mx::float32);
+}
+
+mx::array Perturbation::move(const Graph& graph, NodeId id, const Arrays& operands, const mx::array& result) {
+  const Node& node = graph.nodes[id];
+  if (!adds_rounding(graph, node) || result.size() == 0) return result;
+  bool accumulates = class_of(node.op) != OpClass::elementwise;
+  double ulp = accumulates ? accumulation_ulp(terms_of(graph, node)) : function_ulp;
+  auto dtype = result.dtype();
+  auto wide = is_half(from_mlx(dtype)) ? mx::astype(result, mx::float32) : result;
+  auto scale = mx::abs(wide);
+  if (is_linear(node)) {
+    Arrays magnitudes;
+    for (const auto& operand : operands)
+      magnitudes.push_back(mx::abs(operand));
+    scale = mx::astype(apply(graph, id, magnitudes)[0], scale.dtype());
+  }
+  if (grows_with_argument(node.op))
+    scale = scale * (mx::array(1.0f, scale.dtype()) + mx::abs(mx::astype(operands[0], scale.dtype())));
+  if (node.op == Op::logaddexp)
+    scale = mx::maximum(scale, mx::maximum(mx::abs(operands[0]), mx::abs(operands[1])));
+  if (node.op == Op::logsumexp || node.op == Op::logcumsumexp)
+    scale = mx::maximum(scale, mx::array(1.0f, scale.dtype()));
+  auto error = scale * mx::array(ulp * unit_of(dtype), scale.dtype()) +
+               mx::array(absolute_error(node.op), scale.dtype());
+  auto moved = wide + noise(scale) * error;
+  // Infinities, NaN and what has no error stay as they are.
+  auto keeps = mx::logical_or(mx::logical_not(mx::isfinite(error)), mx::logical_not(mx::isfinite(scale)));
+  return mx::where(keeps, result, mx::astype(moved, dtype));
+}
+
+}  // namespace autoperfect::python

@@ -1,0 +1,131 @@
+"""Runs one program in every way there is and compares the results.
+
+    eager            MLX itself
+    captured         the captured graph, printed, parsed and interpreted: the same bits
+    reference        the reference executor on it, in exact dtype semantics
+    canonical        the canonical graph, printed, parsed and interpreted; by the reference it has the same bits as captured
+    plan             the fused plan, every region as raise() gives it, the rest by MLX
+    region           each region alone on the values it has in this program: raise(), and the reference executor on its
+                     KernelIR
+    kernel           each region compiled from one of the schedules: admitted by the gate, and judged by the gate's rule on
+                     these values
+    program          the whole program with those kernels, twice
+"""
+
+import mlx.core as mx
+from autoperfect import _core
+
+from .compare import Spread, agree, same_bits
+
+
+def evaluated(arrays):
+    arrays = list(arrays)
+    mx.eval(arrays)
+    return arrays
+
+
+class Check:
+    """One program. `count` (a collections.Counter) adds up what was run, and what was not compared and why."""
+
+    def __init__(self, function, arguments, count, schedule=None, gate_by_cost=False):
+        self.function, self.arguments, self.count = function, arguments, count
+        self.schedule, self.gate_by_cost = schedule, gate_by_cost
+
+    def run(self):
+        self.count["programs"] += 1
+        self.eager = evaluated(self.function(*self.arguments))
+        self.stages = self.build("raised")
+        texts = (self.stages.captured, self.stages.canonical)
+        graphs = [lambda seed, text=text: self.stages.interpret(text, seed=seed) for text in texts]
+        self.spread = Spread(graphs, _core.rounding_dependent_outputs(texts[0]))
+        same_bits("captured", self.by_text(self.stages.captured), self.eager)
+        self.agree("canonical", self.by_text(self.stages.canonical))
+        self.run_reference()
+        self.agree("plan", evaluated(self.stages.call()))
+        self.run_regions()
+        if self.schedule is not None:
+            self.run_kernels()
+
+    def build(self, region_code):
+        return _core.Stages(
+            self.function, self.arguments, region_code, self.schedule or 0, gate_by_cost=self.gate_by_cost
+        )
+
+    def by_text(self, text, wanted=()):
+        return evaluated(self.stages.interpret(text, list(wanted)))
+
+    def agree(self, leg, ours):
+        agree(leg, ours, self.eager, self.spread, self.count)
+        self.count["leg " + leg] += 1
+
+    def skip(self, leg, error):
+        """What the reference does not know yet."""
+        reason = str(error).splitlines()[0].replace("[reference] ", "").partition(" (line")[0]
+        self.count[f"not compared, {leg}: {reason}"] += 1
+
+    def run_reference(self):
+        try:
+            captured, canonical = (
+                _core.run_reference(text, self.stages.inputs, "exact")
+                for text in (self.stages.captured, self.stages.canonical)
+            )
+        except ValueError as error:
+            if "[reference]" not in str(error):
+                raise
+            return self.skip("reference", error)
+        self.agree("reference", captured)
+        same_bits("canonical by reference", canonical, captured)
+
+    def region_values(self, regions):
+        """Per region the values it reads and those it makes, as the canonical graph has them."""
+        names = sorted({name for region in regions for name in region["inputs"] + region["outputs"]})
+        values = dict(zip(names, self.by_text(self.stages.canonical, names))) if names else {}
+        return [([values[n] for n in r["inputs"]], [values[n] for n in r["outputs"]]) for r in regions]
+
+    def run_regions(self):
+        self.regions = self.stages.regions
+        self.values = self.region_values(self.regions)
+        for r, (region, (inputs, outputs)) in enumerate(zip(self.regions, self.values)):
+            if not region["lowered"]:
+                raise AssertionError(f"region {r} was not lowered: {region['reason']}")
+            self.run_region(r, region["kernel"], inputs, outputs)
+
+    def run_region(self, r, kernel, inputs, outputs):
+        text = _core.raise_kernel(kernel)
+        graphs = [lambda seed: _core.interpret(text, inputs, seed)]
+        spread = Spread(graphs, _core.rounding_dependent_outputs(text))
+        with_kernel = lambda what, ours: agree(f"region {r} {what}\n{kernel}", ours, outputs, spread, self.count)
+        with_kernel("raised", evaluated(self.stages.run_region(r, inputs)))
+        self.count["leg region raised"] += 1
+        try:
+            exact = _core.run_kernel(kernel, inputs, "exact")
+        except ValueError as error:
+            return self.skip("region by reference", error)
+        with_kernel("by reference", exact)
+        self.count["leg region by reference"] += 1
+
+    def judge(self, what, r, ours):
+        inputs, theirs = self.values[r]
+        try:
+            failure = _core.judge(self.regions[r]["kernel"], inputs, ours, theirs)
+        except ValueError as error:
+            return self.skip("kernel judged", error)
+        if failure:
+            raise AssertionError(f"{what}: {failure}\n{self.regions[r]['kernel']}")
+
+    def run_kernels(self):
+        compiled = self.build("untimed")
+        regions = compiled.regions
+        if [r["kernel"] for r in regions] != [r["kernel"] for r in self.regions]:
+            raise AssertionError("two builds of one program have other regions")
+        for r, region in enumerate(regions):
+            if region["rejected"]:
+                raise AssertionError(f"region {r}: the gate refuses {region['rejected'][0]}\n{region['kernel']}")
+            if not region["provenance"]:
+                self.count[f"not compared, kernel: {region['reason']}"] += 1
+                continue
+            self.judge(f"kernel {r} ({region['provenance']})", r, evaluated(compiled.run_region(r, self.values[r][0])))
+            self.count["leg kernel"] += 1
+        ours = evaluated(compiled.call())
+        self.agree("program", ours)
+        same_bits("program, second call", evaluated(compiled.call()), ours)
