@@ -84,13 +84,12 @@ std::vector<ValueId> find_values(const Graph& graph, const std::vector<std::stri
   return found;
 }
 
-Arrays interpret_text(
-    const std::string& text,
+Arrays interpret_graph(
+    const Graph& graph,
     const Arrays& inputs,
     const Captured* captured,
     const std::vector<std::string>& wanted,
     uint64_t seed) {
-  Graph graph = parsed(parse_graph(text), text);
   Interpretation run(graph, captured, seed);
   run.run(inputs);
   Arrays results;
@@ -176,16 +175,28 @@ Stages::Stages(
   program_ = Program::build(traced, arguments_, options);
 }
 
-Arrays Stages::inputs() const {
-  Arrays inputs = arguments_;
+// Captured arrays come in another order in the canonical graph; inputs keep their names.
+Arrays Stages::inputs_of(const Graph& graph) const {
+  Arrays all = arguments_, found;
   const auto& constants = program_->captured().constants;
-  inputs.insert(inputs.end(), constants.begin(), constants.end());
-  return inputs;
+  all.insert(all.end(), constants.begin(), constants.end());
+  const auto& captured = program_->captured().graph;
+  std::unordered_map<std::string, size_t> by_name;
+  for (size_t i = 0; i < captured.inputs.size(); ++i)
+    by_name[captured.values[captured.inputs[i].value].name] = i;
+  for (const auto& input : graph.inputs) {
+    auto it = by_name.find(graph.values[input.value].name);
+    if (it == by_name.end())
+      throw std::invalid_argument("[interpret] no input %" + graph.values[input.value].name);
+    found.push_back(all[it->second]);
+  }
+  return found;
 }
 
 Arrays Stages::interpret(
     const std::string& text, const std::vector<std::string>& wanted, uint64_t seed) const {
-  return interpret_text(text, inputs(), &program_->captured(), wanted, seed);
+  Graph graph = parsed(parse_graph(text), text);
+  return interpret_graph(graph, inputs_of(graph), &program_->captured(), wanted, seed);
 }
 
 Arrays Stages::run_region(size_t region, const Arrays& inputs) const {
@@ -208,14 +219,19 @@ void add_stages(nb::module_& module) {
       .def_prop_ro("canonical", [](const Stages& s) { return print(s.program().graph()); })
       .def_prop_ro("plan", [](const Stages& s) { return print(s.program().graph(), s.program().plan()); })
       .def_prop_ro("regions", [](const Stages& s) { return regions_of(s.program()); })
-      .def_prop_ro("inputs", &Stages::inputs)
+      .def(
+          "inputs_of",
+          [](const Stages& s, const std::string& text) {
+            return s.inputs_of(parsed(parse_graph(text), text));
+          },
+          "text"_a)
       .def("interpret", &Stages::interpret, "text"_a, "wanted"_a = std::vector<std::string>(), "seed"_a = 0)
       .def("call", &Stages::call)
       .def("run_region", &Stages::run_region, "region"_a, "inputs"_a);
   module.def(
       "interpret",
       [](const std::string& text, const Arrays& inputs, uint64_t seed) {
-        return interpret_text(text, inputs, nullptr, {}, seed);
+        return interpret_graph(parsed(parse_graph(text), text), inputs, nullptr, {}, seed);
       },
       "text"_a,
       "inputs"_a,

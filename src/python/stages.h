@@ -23,8 +23,8 @@ class Stages {
       bool gate_by_cost);
 
   const Program& program() const { return *program_; }
-  // Arguments, then captured arrays: the inputs of every graph.
-  Arrays inputs() const;
+  // Arguments and captured arrays in the order in which a graph of this program takes them.
+  Arrays inputs_of(const Graph& graph) const;
   // A graph's text run by MLX, an opaque node by the primitive that was captured. `wanted`: names of values
   // to return instead of the outputs. Seed 0: as it is; else perturbed.
   Arrays interpret(const std::string& text, const std::vector<std::string>& wanted, uint64_t seed) const;

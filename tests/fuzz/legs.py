@@ -39,6 +39,7 @@ class Check:
         graphs = [lambda seed, text=text: self.stages.interpret(text, seed=seed) for text in texts]
         self.spread = Spread(graphs, _core.rounding_dependent_outputs(texts[0]))
         same_bits("captured", self.by_text(self.stages.captured), self.eager)
+        self.count["leg captured"] += 1
         self.agree("canonical", self.by_text(self.stages.canonical))
         self.run_reference()
         self.agree("plan", evaluated(self.stages.call()))
@@ -66,7 +67,7 @@ class Check:
     def run_reference(self):
         try:
             captured, canonical = (
-                _core.run_reference(text, self.stages.inputs, "exact")
+                _core.run_reference(text, self.stages.inputs_of(text), "exact")
                 for text in (self.stages.captured, self.stages.canonical)
             )
         except ValueError as error:

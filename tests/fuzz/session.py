@@ -2,7 +2,10 @@
 
 import collections
 import dataclasses
+import math
 import pathlib
+import re
+import time
 
 import mlx.core as mx
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -10,9 +13,11 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from . import regress
 from .generator import programs
 from .legs import Check
+from .minimize import minimize
 from .program import Program
 from .table import TABLE
 
+SHRINK_SECONDS = 20  # then the smallest failure so far is reported; hypothesis may call that flaky
 FAILURES = pathlib.Path(__file__).resolve().parents[2] / "build" / "fuzz"
 
 
@@ -23,16 +28,25 @@ class Failure:
     file: pathlib.Path = None
 
 
+def kind_of(error):
+    """What must stay the same while a failure is made smaller: the way to run it, or the exception."""
+    first = str(error).partition(":")[0] if isinstance(error, AssertionError) else ""
+    return type(error), re.sub(r"\d+.*", "", first)
+
+
 class Session:
     """`kernels`: of so many programs one has its kernels compiled (0: none)."""
 
     def __init__(self, seed, kernels, folder=FAILURES):
         self.seed, self.kernels, self.folder = seed, kernels, folder
-        self.count = collections.Counter()
-        self.failure = None
+        self.count, self.programs = collections.Counter(), 0
+        self.failure, self.shrink_until = None, math.inf
 
     def check(self, program):
-        number = self.count["programs"]
+        if time.monotonic() > self.shrink_until:
+            return
+        number = self.programs
+        self.programs += 1
         folder = self.folder
         folder.mkdir(parents=True, exist_ok=True)
         # A crash of this process leaves the program that did it.
@@ -44,8 +58,28 @@ class Session:
         try:
             Check(program.function(), program.make_arguments(), self.count, schedule, number % 4 == 3).run()
         except Exception as error:
+            if self.failure is None:
+                self.shrink_until = time.monotonic() + SHRINK_SECONDS
             self.failure = Failure(program, error)
             raise
+
+    def minimize(self):
+        """Further than hypothesis, keeping what kind of failure it is."""
+        kind = kind_of(self.failure.error)
+        end = time.monotonic() + SHRINK_SECONDS
+
+        def fails(program):
+            if time.monotonic() > end:
+                return False
+            try:
+                Check(program.function(), program.make_arguments(), collections.Counter(), self.schedule).run()
+            except Exception as error:
+                if kind_of(error) == kind:
+                    self.failure = Failure(program, error)
+                    return True
+            return False
+
+        minimize(self.failure.program, fails)
 
     def run(self, examples, shrink=True):
         """The smallest failure found, or None."""
@@ -63,10 +97,10 @@ class Session:
         mx.disable_compile()  # mlx.nn compiles some functions, which on the CPU round otherwise than eager ones
         try:
             every_way()
-        except Exception as error:
+        except Exception:
             if self.failure is None:
                 raise  # the generator's own
-            self.failure.error = error if str(error) == str(self.failure.error) else self.failure.error
+            self.minimize()
             origin = f"found by seed {self.seed}"
             self.failure.file = regress.write(self.folder, self.failure.program, origin, str(self.failure.error))
         finally:
