@@ -24,7 +24,10 @@ Graph Raising::run() {
     // An output is written as soon as it is complete.
     if (value.output < 0 || stores[value.output].back() + 1 != static_cast<KernelValueId>(values_.size()))
       continue;
-    buffers_[value.output] = is_plain ? values_.back() : stored(stores[value.output]);
+    // What is computed from scalars alone has rank 0, also where its buffer has axes of size 1.
+    const Shape& whole = kernel_.buffers[value.output].type.shape;
+    buffers_[value.output] =
+        is_plain ? reshaped(values_.back(), whole, value.name) : stored(stores[value.output]);
   }
   for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
     if (kernel_.buffers[b].role == BufferRole::in) continue;

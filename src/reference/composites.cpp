@@ -149,6 +149,20 @@ Array over_last_axis(const Node& node, const Array& operand, const TensorType& r
 
 }  // namespace
 
+bool is_known_composite(Op op) {
+  switch (op) {
+    case Op::softmax:
+    case Op::log_softmax:
+    case Op::logsumexp:
+    case Op::mean:
+    case Op::var:
+    case Op::std:
+      return true;
+    default:
+      return false;
+  }
+}
+
 Array run_composite(const Node& node, const Array& operand, const TensorType& result, Precision precision) {
   switch (node.op) {
     case Op::mean:

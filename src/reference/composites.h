@@ -6,6 +6,9 @@
 
 namespace autoperfect {
 
+// Whether run_composite() knows it; others are judged in the form canonicalize() gives them.
+bool is_known_composite(Op op);
+
 Array run_composite(const Node& node, const Array& operand, const TensorType& result, Precision precision);
 
 }  // namespace autoperfect

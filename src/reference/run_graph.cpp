@@ -86,9 +86,10 @@ class GraphRun {
     for (size_t i = 0; i < inputs.size(); ++i)
       arrays_[graph_.inputs[i].value] = array_of(inputs[i]);
     for (const auto& node : graph_.nodes) {
-      auto array = evaluate(node);
-      if (!array) return array.errors();
-      arrays_[node.results[0]] = std::move(array).value();
+      auto results = evaluate_all(node);
+      if (!results) return results.errors();
+      for (size_t i = 0; i < results->size(); ++i)
+        arrays_[node.results[i]] = std::move((*results)[i]);
     }
     std::vector<Tensor> outputs;
     for (auto output : graph_.outputs)
@@ -123,6 +124,41 @@ class GraphRun {
 
   const Array& operand(const Node& node, size_t i) const { return *arrays_[node.operands[i]]; }
 
+  Result<std::vector<Array>> evaluate_all(const Node& node) {
+    if (node.op == Op::split) return split(node);
+    if (node.op == Op::divmod) return divmod(node);
+    if (node.results.size() != 1) return unsupported(node);
+    auto array = evaluate(node);
+    if (!array) return array.errors();
+    return std::vector<Array>{std::move(array).value()};
+  }
+
+  std::vector<Array> split(const Node& node) const {
+    std::vector<Array> parts;
+    const int64_t axis = node.attributes.get<int64_t>("axis");
+    int64_t begin = 0;
+    for (auto result : node.results) {
+      const TensorType& type = graph_.type(result);
+      parts.push_back(part_of(operand(node, 0), axis, begin, type));
+      begin += type.shape[axis];
+    }
+    return parts;
+  }
+
+  std::vector<Array> divmod(const Node& node) const {
+    Node part = node;
+    std::vector<Array> results;
+    for (Op op : {Op::floor_divide, Op::remainder}) {
+      part.op = op;
+      results.push_back(evaluate_elementwise(part, graph_.type(node.results[results.size()])));
+    }
+    return results;
+  }
+
+  static Diagnostic unsupported(const Node& node) {
+    return problem("unsupported-op", "no reference for '" + std::string(name(node.op)) + "'", node.where);
+  }
+
   Result<Array> evaluate(const Node& node) {
     const TensorType& type = graph_.type(node.results[0]);
     switch (class_of(node.op)) {
@@ -131,6 +167,7 @@ class GraphRun {
       case OpClass::reduction:
         return reduce(node, operand(node, 0), type, Dtype::f32, precision_);
       case OpClass::composite:
+        if (!is_known_composite(node.op)) return unsupported(node);
         return run_composite(node, operand(node, 0), type, precision_);
       case OpClass::view:
         return run_view(node, operand(node, 0), type);
@@ -157,7 +194,7 @@ class GraphRun {
       case Op::gather_axis:
         return gather_axis(operand(node, 0), operand(node, 1), node.attributes.get<int64_t>("axis"));
       default:
-        return problem("unsupported-op", "no reference for '" + std::string(name(node.op)) + "'", node.where);
+        return unsupported(node);
     }
   }
 

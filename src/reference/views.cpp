@@ -63,6 +63,12 @@ Array run_view(const Node& node, const Array& operand, const TensorType& result)
   }
 }
 
+Array part_of(const Array& source, int64_t axis, int64_t begin, const TensorType& result) {
+  Walk walk{0, row_major_strides(source.type.shape)};
+  walk.offset = begin * walk.strides[axis];
+  return gathered(source, walk, result);
+}
+
 Array concatenate(const std::vector<const Array*>& parts, int64_t axis, const TensorType& result) {
   Array out(result);
   Walk into{0, row_major_strides(result.shape)};
