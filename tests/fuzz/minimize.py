@@ -4,7 +4,7 @@ import dataclasses
 import re
 
 from .generator import live, words
-from .inputs import Recipe, dtype_name
+from .inputs import FLOATS, Recipe, dtype_name
 from .program import Program
 
 
@@ -51,7 +51,8 @@ def smaller(program):
         values = {}
     read = set().union(*(words(line.partition(" = ")[2]) for line in program.lines)) if program.lines else set()
     for name in reversed(values):
-        if name in read and name not in program.outputs:
+        # Integers may be indices, which other numbers would take out of range.
+        if name in read and name not in program.outputs and dtype_name(values[name].dtype) in FLOATS:
             yield cut(program, name, values[name])
     yield from plainer(program)
 
