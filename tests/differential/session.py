@@ -18,7 +18,7 @@ from .program import Program
 from .table import TABLE
 
 SHRINK_SECONDS = 20  # then the smallest failure so far is reported; hypothesis may call that flaky
-FAILURES = pathlib.Path(__file__).resolve().parents[2] / "build" / "fuzz"
+FAILURES = pathlib.Path(__file__).resolve().parents[2] / "build" / "differential"
 
 
 @dataclasses.dataclass

@@ -1,5 +1,5 @@
 """A program that once failed, as a file: where it came from, what differed, the program, and the graph MLX made of it.
-Every file in tests/fuzz/regress is run by the suite, as a program and from its graph alone."""
+Every file in tests/differential/regress is run by the suite, as a program and from its graph alone."""
 
 import hashlib
 import pathlib

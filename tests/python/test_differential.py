@@ -1,4 +1,4 @@
-"""Random programs run in every way there is (tests/fuzz), the programs that once failed, and signatures that depend on
+"""Random programs run in every way there is (tests/differential), the programs that once failed, and signatures that depend on
 nothing but the program."""
 
 import collections
@@ -9,8 +9,8 @@ import sys
 import mlx.core as mx
 import pytest
 
-from tests.fuzz import regress
-from tests.fuzz.session import Session
+from tests.differential import regress
+from tests.differential.session import Session
 
 FIRST, BATCHES, PROGRAMS = 10, 6, 50
 KERNELS = 0  # one program in so many has its kernels compiled; 0: none

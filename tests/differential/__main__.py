@@ -1,7 +1,7 @@
-"""python -m tests.fuzz --minutes N: random programs, all ways to run them, until the time is over.
+"""python -m tests.differential --minutes N: random programs, all ways to run them, until the time is over.
 
-Each batch is a process of its own, so that a crash ends one batch only. Failures are written to build/fuzz; move such a
-file to tests/fuzz/regress once its cause is repaired, and the suite runs it."""
+Each batch is a process of its own, so that a crash ends one batch only. Failures are written to build/differential; move such a
+file to tests/differential/regress once its cause is repaired, and the suite runs it."""
 
 import argparse
 import collections
@@ -32,14 +32,14 @@ def batch(arguments):
 
 
 def run_batch(seed, kernels):
-    command = [sys.executable, "-X", "faulthandler", "-m", "tests.fuzz", "--batch", "--seed", str(seed), "--kernels", str(kernels)]
+    command = [sys.executable, "-X", "faulthandler", "-m", "tests.differential", "--batch", "--seed", str(seed), "--kernels", str(kernels)]
     with tempfile.TemporaryDirectory(prefix="autoperfect-fuzz-") as cache:
         done = subprocess.run(
             command, capture_output=True, text=True, env={**os.environ, "AUTOPERFECT_CACHE_DIR": cache}
         )
     if done.returncode == 0:
         return json.loads(done.stdout.splitlines()[-1])
-    return {"count": {}, "failure": f"the process ended with {done.returncode}\n{done.stderr[-3000:]}", "file": "build/fuzz/running.txt"}
+    return {"count": {}, "failure": f"the process ended with {done.returncode}\n{done.stderr[-3000:]}", "file": "build/differential/running.txt"}
 
 
 def run_files(files):
