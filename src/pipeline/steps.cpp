@@ -42,6 +42,7 @@ class StepMaker {
   }
 
   Steps run(const std::vector<ValueId>& given, const std::vector<ValueId>& wanted) {
+    given_.insert(given.begin(), given.end());
     for (ValueId v : given)
       slot_of_[{true, v}] = fresh_slot();
     for (ValueId v : wanted)
@@ -71,6 +72,7 @@ class StepMaker {
   const Canonical& canonical_;
   std::map<ValueId, ValueId> source_of_;
   std::map<ValueId, const KernelChoice*> kernel_of_;
+  std::set<ValueId> given_;
   std::map<TensorId, int> slot_of_;
   Steps steps_;
 };
@@ -96,7 +98,7 @@ bool StepMaker::shows_ours(ValueId value) const {
   while (graph.producer(shown) && class_of(graph.producer(shown)->op) == OpClass::view &&
          !kernel_of_.count(shown))
     shown = graph.producer(shown)->operands[0];
-  return shown != value && (kernel_of_.count(shown) || slot_of_.count({true, shown}));
+  return shown != value && (kernel_of_.count(shown) || given_.count(shown));
 }
 
 Origin StepMaker::origin(TensorId id) const {

@@ -12,6 +12,8 @@
     program          the whole program with those kernels, twice
 """
 
+import dataclasses
+
 import mlx.core as mx
 from autoperfect import _core
 
@@ -24,12 +26,20 @@ def evaluated(arrays):
     return arrays
 
 
+@dataclasses.dataclass(frozen=True)
+class Options:
+    schedule: int | None = None  # which of the schedules kernels are compiled from; None: none is compiled
+    gate_by_cost: bool = False  # of fuse()
+
+    def __str__(self):
+        return f"schedule={self.schedule} gate_by_cost={self.gate_by_cost}"
+
+
 class Check:
     """One program. `count` (a collections.Counter) adds up what was run, and what was not compared and why."""
 
-    def __init__(self, function, arguments, count, schedule=None, gate_by_cost=False):
-        self.function, self.arguments, self.count = function, arguments, count
-        self.schedule, self.gate_by_cost = schedule, gate_by_cost
+    def __init__(self, function, arguments, count, options=Options()):
+        self.function, self.arguments, self.count, self.options = function, arguments, count, options
 
     def run(self):
         self.count["programs"] += 1
@@ -44,12 +54,12 @@ class Check:
         self.run_reference()
         self.agree("plan", evaluated(self.stages.call()))
         self.run_regions()
-        if self.schedule is not None:
+        if self.options.schedule is not None:
             self.run_kernels()
 
     def build(self, region_code):
         return _core.Stages(
-            self.function, self.arguments, region_code, self.schedule or 0, gate_by_cost=self.gate_by_cost
+            self.function, self.arguments, region_code, self.options.schedule or 0, self.options.gate_by_cost
         )
 
     def by_text(self, text, wanted=()):

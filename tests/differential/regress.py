@@ -3,10 +3,11 @@ Every file in tests/differential/regress is run by the suite, as a program and f
 
 import hashlib
 import pathlib
+import re
 
 from autoperfect import _core
 
-from .legs import Check
+from .legs import Check, Options
 from .program import Program
 
 FOLDER = pathlib.Path(__file__).parent / "regress"
@@ -34,10 +35,13 @@ def write(folder, program, origin, failure):
 
 
 def read(path):
-    """(Program, text of its graph or '')"""
+    """(Program, text of its graph or '', the Options it failed with)"""
     head, _, graph = path.read_text(encoding="utf-8").partition("; GRAPH\n")
     lines = [line[2:] for line in head.split("\n; PROGRAM\n")[1].split("\n")]
-    return Program.parse("\n".join(lines)), graph if graph.startswith("autoperfect.graph") else ""
+    options = Options()
+    if found := re.search(r"schedule=(\w+) gate_by_cost=(\w+)", head):
+        options = Options(None if found[1] == "None" else int(found[1]), found[2] == "True")
+    return Program.parse("\n".join(lines)), graph if graph.startswith("autoperfect.graph") else "", options
 
 
 def inputs_of(program, graph):
@@ -48,12 +52,12 @@ def inputs_of(program, graph):
         return None
 
 
-def run(path, count, schedule=0):
+def run(path, count):
     """Raises when the program of a file still fails."""
-    program, graph = read(path)
-    Check(program.function(), program.make_arguments(), count, schedule).run()
+    program, graph, options = read(path)
+    Check(program.function(), program.make_arguments(), count, options).run()
     arguments = inputs_of(program, graph) if graph and " key=" not in graph else None
     if arguments is None:
         count["not run from its graph alone"] += 1
         return
-    Check(lambda *arrays: _core.interpret(graph, list(arrays)), arguments, count, schedule).run()
+    Check(lambda *arrays: _core.interpret(graph, list(arrays)), arguments, count, options).run()

@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from . import regress
 from .generator import programs
-from .legs import Check
+from .legs import Check, Options
 from .minimize import minimize
 from .program import Program
 from .table import TABLE
 
-SHRINK_SECONDS = 20  # then the smallest failure so far is reported; hypothesis may call that flaky
+SHRINK_SECONDS = 25  # then the smallest failure so far is reported; hypothesis may call that flaky
 FAILURES = pathlib.Path(__file__).resolve().parents[2] / "build" / "differential"
 
 
@@ -51,12 +51,11 @@ class Session:
         folder.mkdir(parents=True, exist_ok=True)
         # A crash of this process leaves the program that did it.
         (folder / "running.txt").write_text(f"seed {self.seed}\n{program}", encoding="utf-8")
-        schedule = number // self.kernels if self.kernels and number % self.kernels == 0 else None
-        if self.failure:
-            schedule = self.schedule
-        self.schedule = schedule
+        if self.failure is None:
+            compiles = self.kernels and number % self.kernels == 0
+            self.options = Options(number // self.kernels if compiles else None, gate_by_cost=number % 4 == 3)
         try:
-            Check(program.function(), program.make_arguments(), self.count, schedule, number % 4 == 3).run()
+            Check(program.function(), program.make_arguments(), self.count, self.options).run()
         except Exception as error:
             if self.failure is None:
                 self.shrink_until = time.monotonic() + SHRINK_SECONDS
@@ -72,7 +71,7 @@ class Session:
             if time.monotonic() > end:
                 return False
             try:
-                Check(program.function(), program.make_arguments(), collections.Counter(), self.schedule).run()
+                Check(program.function(), program.make_arguments(), collections.Counter(), self.options).run()
             except Exception as error:
                 if kind_of(error) == kind:
                     self.failure = Failure(program, error)
@@ -101,7 +100,7 @@ class Session:
             if self.failure is None:
                 raise  # the generator's own
             self.minimize()
-            origin = f"found by seed {self.seed}"
+            origin = f"found by seed {self.seed}, {self.options}"
             self.failure.file = regress.write(self.folder, self.failure.program, origin, str(self.failure.error))
         finally:
             mx.enable_compile()
