@@ -270,6 +270,23 @@ TEST(schedule_matmul, one_row_one_column_and_dot) {
   }
 }
 
+TEST(schedule_matmul, few_rows) {
+  for (std::string b : {"b[k,j]", "b[j,k]"}) {
+    std::string shape = b == "b[k,j]" ? "[50,70]" : "[70,50]";
+    check_kernel_text(kernel_text(
+        "    in %a: f32[2,2,50] row\n    in %b: f32" + shape +
+            " row\n    in %w: f32[70] row\n    out %y: f32[2,2,70] row\n",
+        "    axes e=2, i=2, j=70, k=50\n"
+        "    %s[e,i] = cast iota i : f32\n"
+        "    %h[e,i,k] = mul %a[e,i,k], 0.5 : f32\n"
+        "    %c[e,i,j] = matmul(k) %h[e,i,k], %" +
+            b +
+            " : f32\n"
+            "    %d[e,i,j] = add %c[e,i,j], %w[j] : f32\n"
+            "    %y[e,i,j] = mul %d[e,i,j], %s[e,i] : f32\n"));
+  }
+}
+
 TEST(schedule_matmul, loads_with_gathers_and_guards) {
   check_kernel_text(kernel_text(
       "    in %t: f32[30,50] row\n    in %at: i32[21] row\n    in %b: f32[37,50] row\n    out %y: f32[21,37] "

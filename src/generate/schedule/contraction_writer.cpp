@@ -44,6 +44,7 @@ class ContractionWriter {
 
  private:
   std::optional<Part> part(Extract extract, std::vector<int> units, int inner, int vector) const;
+  bool has_short_end() const;
   bool contiguous_along(const Nest& nest, int group) const;
   bool make_parts();
   void constants();
@@ -255,6 +256,7 @@ void ContractionWriter::block() {
   auto& strides = a_->scratch().strides;
   line(
       "ap::multiply<" + strides[contraction_.rows].text() + ", " + strides[contraction_.k].text() +
+      (has_short_end() ? ", true" : ", false") +
       ">(a_pack, b_pack, tile, i1 - i0, j1 - j0, k1 - k0, panel, " +
       out_->scratch().strides[contraction_.rows].text() + ", more);");
   line("more = true;");
@@ -262,6 +264,13 @@ void ContractionWriter::block() {
   for (size_t k = 0; k < contraction_.outer_k.size(); ++k)
     end_block();
   store();
+}
+
+// The last tile of rows holds few of them, and there are not so many that it does not matter.
+bool ContractionWriter::has_short_end() const {
+  auto& rows = contraction_.groups[contraction_.rows];
+  int64_t tile = rows_of_tile(lanes_), end = rows.seen_size % tile;
+  return rows.size.dynamic != 0 || (end > 0 && end <= tile / 3 && rows.seen_size < 16 * tile);
 }
 
 std::optional<Written> ContractionWriter::run() {

@@ -6,6 +6,7 @@
 #include "generate/schedule/nest.h"
 #include "generate/schedule/parts.h"
 #include "generate/schedule/tiles.h"
+#include "generate/schedule/unroll.h"
 #include "generate/schedule/writer.h"
 #include "ir/kernel_text.h"
 
@@ -17,6 +18,7 @@ using schedule::Keep;
 
 constexpr int64_t most_scratch = int64_t{1} << 20;
 constexpr size_t most_unrolled_ops = 96;  // beyond that registers spill and the compiler takes seconds
+constexpr size_t most_accumulators = 16;  // vectors; half of what a core has at best
 constexpr int64_t streaming_bytes = int64_t{1} << 20;  // smaller outputs are read again from cache
 
 int64_t output_bytes(const Kernel& kernel) {
@@ -30,16 +32,19 @@ int64_t output_bytes(const Kernel& kernel) {
 std::vector<Choice> choices(const Kernel& kernel, const schedule::Nest& nest) {
   bool large = output_bytes(kernel) >= streaming_bytes;
   if (nest.columns()) {
-    std::vector<Choice> columns{{1, large, false, Keep::nothing, true}, {4, large, true, Keep::nothing}};
+    std::vector<Choice> columns{{1, large, false, Keep::nothing, true}};
     if (large) columns.push_back({1, false, false, Keep::nothing, true});
-    columns.push_back({4, large, false, Keep::nothing});
+    columns.push_back({4, large, true, Keep::nothing});
     return columns;
   }
   bool sweeps = find_passes(kernel, nest, Keep::nothing).count > 1;
   bool costly = !find_passes(kernel, nest, Keep::costly).kept.empty();
+  auto reductions =
+      static_cast<size_t>(std::count_if(kernel.values.begin(), kernel.values.end(), schedule::is_reduction));
   std::vector<Choice> found;
   auto add = [&](int unroll, bool stream, bool prefetch, Keep keep) {
-    while (unroll > 1 && unroll * kernel.values.size() > most_unrolled_ops)
+    while (unroll > 1 &&
+           (unroll * kernel.values.size() > most_unrolled_ops || unroll * reductions > most_accumulators))
       unroll /= 2;
     found.push_back({unroll, stream, prefetch, keep});
   };
@@ -80,33 +85,70 @@ struct Variant {
   std::string text;
 };
 
-// Of a kernel whose outputs share their loops.
-std::vector<Variant> variants(const Kernel& kernel, const Target& target) {
-  std::vector<Variant> found;
-  auto add = [&](std::optional<schedule::Written> written, const std::string& text) {
-    if (written && written->launch.scratch_bytes <= most_scratch)
-      found.push_back({std::move(*written), text});
-  };
-  if (auto contraction = schedule::find_contraction(kernel))
-    for (auto& blocking : schedule::blockings(*contraction, target.lanes, target.threads))
-      add(schedule::write_contraction(kernel, *contraction, blocking, target.lanes),
+using Variants = std::vector<Variant>;
+
+void add_variant(Variants& found, std::optional<schedule::Written> written, const std::string& text) {
+  if (written && written->launch.scratch_bytes <= most_scratch) found.push_back({std::move(*written), text});
+}
+
+void add_loops(Variants& found, const Kernel& kernel, size_t most) {
+  auto nest = schedule::find_nest(kernel);
+  if (!nest) return;
+  for (auto& choice : choices(kernel, *nest))
+    if (found.size() < most)
+      add_variant(
+          found,
+          schedule::write_source(kernel, *nest, choice),
+          shape_text(nest->shape) + " " + choice.text());
+}
+
+// Few rows: the other operand is read once, from where it lies.
+std::optional<Kernel> unroll_few_rows(const Kernel& kernel, const schedule::Contraction& contraction) {
+  constexpr int64_t few_rows = 8;
+  auto& rows = contraction.groups[contraction.rows];
+  if (rows.seen_size > few_rows || rows.size.dynamic) return std::nullopt;
+  Kernel unrolled = kernel;
+  for (AxisId axis : rows.axes)
+    unrolled = schedule::unroll_axis(unrolled, axis);
+  return unrolled;
+}
+
+void add_contraction(
+    Variants& found, const Kernel& kernel, const schedule::Contraction& contraction, const Target& target) {
+  if (auto unrolled = unroll_few_rows(kernel, contraction)) add_loops(found, *unrolled, 2);
+  for (auto& blocking : schedule::blockings(contraction, target.lanes, target.threads))
+    if (found.size() < 3)
+      add_variant(
+          found,
+          schedule::write_contraction(kernel, contraction, blocking, target.lanes),
           "matmul " + blocking.text());
-  if (auto nest = schedule::find_tiles(kernel))
-    for (int64_t side : {128, 64})
-      for (bool stream : {true, false})
-        if (!stream || output_bytes(kernel) >= streaming_bytes)
-          add(schedule::write_tiles(kernel, *nest, side, stream),
-              "tiles side=" + std::to_string(side) + " store=" + (stream ? "stream" : "plain"));
-  if (!found.empty()) return found;
-  if (auto nest = schedule::find_nest(kernel))
-    for (auto& choice : choices(kernel, *nest))
-      add(schedule::write_source(kernel, *nest, choice), shape_text(nest->shape) + " " + choice.text());
+}
+
+void add_tiles(Variants& found, const Kernel& kernel, const schedule::Nest& nest) {
+  constexpr int64_t side = 128;
+  for (bool stream : {true, false})
+    if (!stream || output_bytes(kernel) >= streaming_bytes)
+      add_variant(
+          found,
+          schedule::write_tiles(kernel, nest, side, stream),
+          std::string("tiles store=") + (stream ? "stream" : "plain"));
+}
+
+// Of a kernel whose outputs share their loops.
+Variants variants(const Kernel& kernel, const Target& target) {
+  constexpr size_t most = 4;
+  Variants found;
+  if (auto contraction = schedule::find_contraction(kernel))
+    add_contraction(found, kernel, *contraction, target);
+  else if (auto nest = schedule::find_tiles(kernel))
+    add_tiles(found, kernel, *nest);
+  if (found.empty()) add_loops(found, kernel, most);
   return found;
 }
 
 // The first variants of all parts together, the second ones, and so on.
-std::vector<Variant> joined_variants(const std::vector<Kernel>& parts, const Target& target) {
-  std::vector<std::vector<Variant>> each;
+Variants joined_variants(const std::vector<Kernel>& parts, const Target& target) {
+  std::vector<Variants> each;
   size_t count = 0;
   for (auto& part : parts) {
     each.push_back(variants(part, target));
@@ -114,7 +156,7 @@ std::vector<Variant> joined_variants(const std::vector<Kernel>& parts, const Tar
     count = std::max(count, each.back().size());
   }
   if (parts.size() == 1) return each[0];
-  std::vector<Variant> found;
+  Variants found;
   for (size_t k = 0; k < count; ++k) {
     std::vector<schedule::Written> written;
     std::string text;

@@ -71,8 +71,8 @@ AP_INLINE void tile(const f32* a, const f32* b, f32* c, long c_step, long depth,
 }
 
 // c (+)= a * b over packed operands. Sums past rows and columns are computed from whatever lies there, and
-// are nobody's.
-template <int RowStep, int DepthStep>
+// are nobody's. ShortEnd: a last tile of few rows is worth code of its own.
+template <int RowStep, int DepthStep, bool ShortEnd>
 AP_INLINE void multiply(
     const f32* a,
     const f32* b,
@@ -83,10 +83,17 @@ AP_INLINE void multiply(
     long panel,
     long c_step,
     bool more) {
+  constexpr int few = tile_rows / 3;
   for (long j = 0; j < columns; j += tile_columns)
-    for (long i = 0; i < rows; i += tile_rows)
-      tile<tile_rows, RowStep, DepthStep>(
-          a + i * RowStep, b + j / tile_columns * panel, c + i * c_step + j, c_step, depth, more);
+    for (long i = 0; i < rows; i += tile_rows) {
+      const f32* from = a + i * RowStep;
+      const f32* by = b + j / tile_columns * panel;
+      f32* to = c + i * c_step + j;
+      if (ShortEnd && rows - i <= few)
+        tile<few, RowStep, DepthStep>(from, by, to, c_step, depth, more);
+      else
+        tile<tile_rows, RowStep, DepthStep>(from, by, to, c_step, depth, more);
+    }
 }
 
 }  // namespace ap
