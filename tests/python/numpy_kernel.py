@@ -409,8 +409,11 @@ class Evaluation:
         if not is_float(meaning.dtype):
             return np.maximum(state, element) if op == "cummax" else np.minimum(state, element)
         # Of equals, such as 0.0 and -0.0, a maximum is the later one, a minimum the earlier one.
-        return greater_of(state, element) if op == "cummax" else np.where(
+        following = greater_of(state, element) if op == "cummax" else np.where(
             (element < state) | (np.isnan(element) & ~np.isnan(state)), element, state)
+        if not meaning.exact or meaning.dtype not in ("f16", "bf16"):
+            return following
+        return np.where(np.isnan(following), np.zeros_like(following), following)  # MLX loses the NaN of a half
 
 
 def evaluate(kernel, inputs, exact):

@@ -2,6 +2,7 @@
 tests, on every op and on random kernels, in both precisions."""
 
 import re
+import subprocess
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from conftest import ROOT
 from numpy_kernel import evaluate, parse
 from numpy_scalars import FLOATS, INTEGERS
 from random_kernels import BITS, COMPARISONS, ON_ANY, ON_FLOATS, ON_REALS, PAIRS, Maker, random_kernel
-from reference_executor import run_reference
+from reference_executor import CLI, run_reference
 
 PRECISIONS = [pytest.param(True, id="exact"), pytest.param(False, id="oracle")]
 SEEDS_A_TEST = 15
@@ -72,6 +73,24 @@ def test_random_kernels(block, tmp_path):
         text, inputs = random_kernel(seed)
         for exact in (True, False):
             compare(text, inputs, tmp_path, exact, f"seed {seed}, {'exact' if exact else 'oracle'}")
+
+
+def canonical(text):
+    done = subprocess.run([CLI, "print", "--canonical"], input=text, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr + text
+    return done.stdout
+
+
+def test_canonical_text_means_the_same_whatever_the_names(tmp_path):
+    for seed in range(30):
+        text, inputs = random_kernel(seed)
+        form = canonical(text)
+        assert canonical(form) == form, text
+        renamed = re.sub(r"%(\w)(\d+)", lambda name: f"%z{9999 - int(name[2])}{name[1]}", text)
+        assert canonical(renamed.replace("@random", "@other")) == form, text
+        outputs = evaluate(parse(text), inputs, True)
+        for array, wanted, buffer in zip(evaluate(parse(form), inputs, True), outputs, parse(text).buffers[len(inputs) :]):
+            assert not differing(array, wanted, buffer.dtype, True).size, text
 
 
 # Every op on every dtype it takes, each with each of these numbers.

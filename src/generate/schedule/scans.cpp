@@ -38,9 +38,12 @@ std::optional<std::string> scan_identity(const KernelValue& value) {
       return literal(dtype, real && inclusive(value) ? -0.0 : 0.0);
     case Op::cumprod:
       return literal(dtype, 1);
+    // MLX's maximum of a NaN and a half is 0 in a scan, so there a scan in parts is another one.
     case Op::cummax:
+      if (is_half(dtype)) return std::nullopt;
       return reduction(Op::max, dtype, dtype)->init;
     case Op::cummin:
+      if (is_half(dtype)) return std::nullopt;
       return reduction(Op::min, dtype, dtype)->init;
     case Op::logcumsumexp:
       if (real) return literal(dtype, -INFINITY);
