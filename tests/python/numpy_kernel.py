@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from numpy_scalars import INTEGERS, Meaning, converted, elementwise, greater_of, is_float, lesser_of, numpy_type, rounded
-from numpy_scalars import log_add_exp
+from numpy_scalars import INTEGERS, Meaning, converted, elementwise, greater_of, is_float, log_add_exp, numpy_type, rounded
 
 TOKEN = re.compile(r"%\w+|\d+(?:\.\d+)?(?:e[+-]?\d+)?|[A-Za-z_]\w*|\S")
 SCANS = ("cumsum", "cumprod", "cummax", "cummin", "logcumsumexp")
@@ -31,7 +30,7 @@ class Buffer:
 class Operand:
     kind: str  # value, load, literal, iota
     name: str = ""  # of the value, buffer or axis
-    index: list = field(default_factory=list)  # of a load: (offset, {axis: coefficient}) or the name of a gathered value
+    index: list = field(default_factory=list)  # of a load: (offset, {axis: coefficient}) or the name of a value
     literal: float = 0.0
     guarded: bool = False
 
@@ -85,7 +84,7 @@ class Reader:
     def number(self):
         sign = -1.0 if self.take("-") else 1.0
         word = self.next()
-        return sign * {"true": 1.0, "false": 0.0}.get(word) if word in ("true", "false") else sign * float(word)
+        return sign * (float(word == "true") if word in ("true", "false") else float(word))
 
     def affine(self):
         offset, terms, sign = 0, {}, 1
@@ -228,8 +227,7 @@ class Evaluation:
     def run(self):
         outputs = [buffer for buffer in self.kernel.buffers if not buffer.is_input]
         for buffer in outputs:
-            shape = self.sizes(buffer.dims) if all(isinstance(dim, str) for dim in buffer.dims) else tuple(
-                self.axes[dim] if isinstance(dim, str) else dim for dim in buffer.dims)
+            shape = tuple(self.axes[dim] if isinstance(dim, str) else dim for dim in buffer.dims)
             self.buffers[buffer.name] = np.zeros(shape, numpy_type(buffer.dtype, self.exact))
         with np.errstate(all="ignore"):
             for statement in self.kernel.statements:
@@ -318,8 +316,9 @@ class Evaluation:
         if operand.guarded:
             place = [np.clip(at, 0, max(size - 1, 0)) for size, at in zip(buffer.shape, place)]
             otherwise = self.literal(operand.literal, dtype)
-            return np.where(inside, buffer[tuple(place)], otherwise) if buffer.size else np.broadcast_to(
-                otherwise, inside.shape)
+            if buffer.size == 0:
+                return np.broadcast_to(otherwise, inside.shape)
+            return np.where(inside, buffer[tuple(place)], otherwise)
         assert inside.all(), operand
         return buffer[tuple(place)] if place else buffer.reshape([1] * len(grid))
 
@@ -409,8 +408,10 @@ class Evaluation:
         if not is_float(meaning.dtype):
             return np.maximum(state, element) if op == "cummax" else np.minimum(state, element)
         # Of equals, such as 0.0 and -0.0, a maximum is the later one, a minimum the earlier one.
-        following = greater_of(state, element) if op == "cummax" else np.where(
-            (element < state) | (np.isnan(element) & ~np.isnan(state)), element, state)
+        if op == "cummax":
+            following = greater_of(state, element)
+        else:
+            following = np.where((element < state) | (np.isnan(element) & ~np.isnan(state)), element, state)
         if not meaning.exact or meaning.dtype not in ("f16", "bf16"):
             return following
         return np.where(np.isnan(following), np.zeros_like(following), following)  # MLX loses the NaN of a half

@@ -5,7 +5,6 @@ import numpy as np
 FLOATS = ["f16", "bf16", "f32", "f64"]
 INTEGERS = ["u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"]
 DTYPES = [*FLOATS, *INTEGERS, "bool"]
-WIDTHS = {"8": 8, "16": 16, "32": 32, "64": 64}
 
 ON_ANY = ["abs", "sign", "square", "copy", "stop_gradient", "round"]
 ON_REALS = ["floor", "ceil"]
@@ -43,7 +42,8 @@ class Maker:
     def __init__(self, seed):
         self.random = np.random.default_rng(seed)
         names = ["i", "j", "k", "m"][: self.one([2, 3, 3, 4])]
-        self.axes = {name: int(self.random.choice([1, 2, 3, 4, 5, 0], p=[0.15, 0.25, 0.25, 0.2, 0.12, 0.03])) for name in names}
+        sizes = self.random.choice([1, 2, 3, 4, 5, 0], p=[0.15, 0.25, 0.25, 0.2, 0.12, 0.03], size=len(names))
+        self.axes = dict(zip(names, sizes.tolist()))
         self.dynamic = "i" if self.random.random() < 0.25 else None
         if self.dynamic:
             self.axes["i"] = max(self.axes["i"], 1)
@@ -59,7 +59,7 @@ class Maker:
     def some_axes(self, of=None):
         return [axis for axis in (of or self.axes) if self.chance(0.6)]
 
-    # Operands -----------------------------------------------------------------------------------------------------------
+    # --- Operands
 
     def bounds(self, terms):
         """The smallest and largest value; nothing where an axis is empty."""
@@ -127,7 +127,7 @@ class Maker:
             return f"iota {self.one(grid)}"
         return self.use(self.one(values)) if values and kind < 0.75 else self.load(dtype, grid)
 
-    # Statements ---------------------------------------------------------------------------------------------------------
+    # --- Statements
 
     def statement(self, dtype, axes):
         """The right-hand side of a value of this dtype over these axes."""
@@ -199,7 +199,7 @@ class Maker:
         self.lines.append(f"{name}[{','.join(axes)}] = {self.statement(dtype, axes)}")
         self.values[name] = (dtype, axes)
 
-    # Stores -------------------------------------------------------------------------------------------------------------
+    # --- Stores
 
     def add_output(self):
         name, axes = f"%y{len(self.outputs)}", self.some_axes()
@@ -252,7 +252,7 @@ class Maker:
             self.lines.append(f"{name}[{self.store_text(place)}] = {self.statement(dtype, axes)}")
         self.outputs[name] = (dtype, dims[:split] + [2 * dims[split]] + dims[split + 1 :])
 
-    # The whole ----------------------------------------------------------------------------------------------------------
+    # --- The whole
 
     def text(self):
         def buffer(role, name, dtype, dims):
