@@ -50,7 +50,7 @@ std::string why_legal(const Graph& graph, const Region& region) {
       case OpClass::scan:
         return "scan" + s + " along the same axis";
       case OpClass::gemm:
-        return "contraction";
+        return "contraction" + s;
       case OpClass::indexing:
         return std::string(n == 1 ? "index map" : "index maps");
       default:
