@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "ir/shape.h"
 #include "reference/elementwise.h"
 #include "reference/load.h"
 #include "reference/reduce.h"
@@ -54,7 +55,11 @@ class KernelRun {
       if (buffer.role == BufferRole::out) continue;
       if (next == inputs.size()) return problem("input-count", "too few inputs");
       const Tensor& tensor = inputs[next++];
-      if (!fits(buffer, tensor.type)) return problem("input-type", "%" + buffer.name + " has another type");
+      if (!fits(buffer, tensor.type)) {
+        auto message =
+            fmt::format("%{} is {}, not {}", buffer.name, to_string(tensor.type), to_string(actual(buffer)));
+        return problem("input-type", message);
+      }
       buffers_[b] = array_of(tensor);
     }
     if (next != inputs.size()) return problem("input-count", "too many inputs");

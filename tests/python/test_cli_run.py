@@ -110,6 +110,16 @@ def test_another_shape_is_said(run_copy):
     assert "the program takes" in run_copy(kernel, np.zeros(3, np.float32))
 
 
+def test_a_dynamic_axis_has_one_size(tmp_path):
+    kernel = copy_kernel("f32", "?i,3", "i=?2, j=3").replace("copy %x[i,j]", "add %x[i,j], %w[i]")
+    kernel = kernel.replace("    out", "    in %w: f32[?i] row\n    out")
+    np.save(tmp_path / "x.npy", np.zeros((4, 3), np.float32))
+    np.save(tmp_path / "w.npy", np.zeros(5, np.float32))
+    done = command("run", "-", "--inputs", tmp_path / "x.npy", tmp_path / "w.npy", text=kernel)
+    assert done.returncode == 1
+    assert "error[input-type]: %w is f32[5], not f32[4]" in done.stderr
+
+
 def test_files_that_are_none(run_copy, tmp_path):
     def save(content):
         return lambda path, array: open(path, "wb").write(content)
