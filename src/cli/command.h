@@ -35,5 +35,6 @@ Action declare_explain(CLI::App& app);
 Action declare_cache(CLI::App& app);
 Action declare_doctor(CLI::App& app);
 Action declare_env(CLI::App& app);
+Action declare_ops(CLI::App& app);
 
 }  // namespace autoperfect::cli

@@ -17,12 +17,13 @@ constexpr Command commands[] = {
     {"canonicalize", "graph -> graph in normal form", declare_canonicalize},
     {"fuse", "canonical graph -> plan of regions", declare_fuse},
     {"lower", "plan -> KernelIR of its regions", declare_lower},
-    {"run", "run a graph or kernel with the reference executor", declare_run},
+    {"run", "run a graph or kernel with the reference executor, or a graph with MLX", declare_run},
     {"generate", "KernelIR -> the sources the built-in generator proposes", declare_generate},
     {"gate", "prove every built-in candidate of a kernel on this machine", declare_gate},
     {"explain", "program -> regions, kernels, predicted and measured, on this machine", declare_explain},
     {"cache", "what is kept on disk: ls, clear", declare_cache},
     {"doctor", "what this machine offers, and what runs because of it", declare_doctor},
+    {"ops", "list every op: class, operands and results, attributes, MLX's primitives", declare_ops},
     {"env", "list the environment variables that are read", declare_env},
 };
 

@@ -1,4 +1,4 @@
-// run: a graph or a kernel on given inputs, with the reference executor.
+// run: a graph or a kernel on given inputs, with the reference executor or with MLX's own operations.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/npy.h"
+#include "cli/run_mlx.h"
 #include "ir/attribute_text.h"
 #include "ir/shape.h"
 #include "reference/reference.h"
@@ -22,6 +23,7 @@ struct Options {
   std::vector<std::string> outputs;
   std::vector<std::string> data;
   bool oracle = false;
+  bool mlx = false;
 };
 
 struct Port {
@@ -175,13 +177,17 @@ Status write_outputs(
   return Success{};
 }
 
+Result<std::vector<Tensor>> run_mlx(const Kernel&, const std::vector<Tensor>&) {
+  return Diagnostic{"cli", "not-a-graph", "only graphs run with MLX's operations"};
+}
+
 template <class AnyIr>
 Status run_program(const Options& options, const AnyIr& program) {
   auto ports = ports_of(program);
   auto inputs = read_inputs(options, ports.inputs);
   if (!inputs) return inputs.errors();
   auto precision = options.oracle ? Precision::oracle : Precision::exact;
-  auto outputs = run_reference(program, *inputs, precision);
+  auto outputs = options.mlx ? run_mlx(program, *inputs) : run_reference(program, *inputs, precision);
   if (!outputs) return outputs.errors();
   return write_outputs(options, ports.outputs, *outputs);
 }
@@ -205,7 +211,10 @@ Action declare_run(CLI::App& app) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option(
       "--outputs", options->outputs, ".npy files to write, one an output; otherwise values are printed");
-  app.add_flag("--oracle", options->oracle, "compute in double instead of rounding as MLX does");
+  auto* oracle =
+      app.add_flag("--oracle", options->oracle, "compute in double instead of rounding as MLX does");
+  app.add_flag("--mlx", options->mlx, "run a graph with MLX's own operations, whatever they are")
+      ->excludes(oracle);
   app.footer(
       "Files are what np.save and mx.save write, of the dtype of the input. NumPy has no bf16: it reads such "
       "a file as\n"

@@ -16,7 +16,11 @@ Result<TensorType> checked(TensorType type);  // an error when its shape is not 
 Status check_distinct_axes(const std::vector<int64_t>& axes, int rank);
 Result<TensorType> infer_reduced_shape(TensorType type, const std::vector<int64_t>& axes, bool keepdims);
 
+// Arithmetic
+Result<TensorType> infer_source(Op op, const Types& operands, const Attributes& attributes);
 Result<TensorType> infer_elementwise(Op op, const Types& operands, const Attributes& attributes);
+Result<TensorType> infer_reduction(Op op, const TensorType& operand, const Attributes& attributes);
+Result<TensorType> infer_scan(Op op, const TensorType& operand, const Attributes& attributes);
 
 // Composites
 Result<TensorType> infer_moment(Op op, const TensorType& operand, const Attributes& attributes);

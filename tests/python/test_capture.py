@@ -145,6 +145,7 @@ def test_replay_is_bitwise_eager(name):
     expected = [bits(array) for array in flat(fn(*arguments))]
     graph, by_primitive, by_op = _core._replay(fn, arguments)
     assert graph.startswith("autoperfect.graph 1\n")
+    assert " key=" not in graph  # no op that only its primitive could run
     assert [bits(array) for array in by_primitive] == expected, graph
     assert [bits(array) for array in by_op] == expected, graph
     assert _core._replay(fn, arguments)[0] == graph
