@@ -177,8 +177,19 @@ Status write_outputs(
   return Success{};
 }
 
-Result<std::vector<Tensor>> run_mlx(const Kernel&, const std::vector<Tensor>&) {
-  return Diagnostic{"cli", "not-a-graph", "only graphs run with MLX's operations"};
+using Tensors = Result<std::vector<Tensor>>;
+
+Precision precision_of(const Options& options) {
+  return options.oracle ? Precision::oracle : Precision::exact;
+}
+
+Tensors run(const Options& options, const Graph& graph, const std::vector<Tensor>& inputs) {
+  return options.mlx ? run_mlx(graph, inputs) : run_reference(graph, inputs, precision_of(options));
+}
+
+Tensors run(const Options& options, const Kernel& kernel, const std::vector<Tensor>& inputs) {
+  if (options.mlx) return Diagnostic{"cli", "not-a-graph", "only graphs run with MLX's operations"};
+  return run_reference(kernel, inputs, precision_of(options));
 }
 
 template <class AnyIr>
@@ -186,8 +197,7 @@ Status run_program(const Options& options, const AnyIr& program) {
   auto ports = ports_of(program);
   auto inputs = read_inputs(options, ports.inputs);
   if (!inputs) return inputs.errors();
-  auto precision = options.oracle ? Precision::oracle : Precision::exact;
-  auto outputs = options.mlx ? run_mlx(program, *inputs) : run_reference(program, *inputs, precision);
+  auto outputs = run(options, program, *inputs);
   if (!outputs) return outputs.errors();
   return write_outputs(options, ports.outputs, *outputs);
 }
