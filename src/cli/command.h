@@ -28,6 +28,7 @@ Action declare_canonicalize(CLI::App& app);
 Action declare_fuse(CLI::App& app);
 Action declare_lower(CLI::App& app);
 Action declare_run(CLI::App& app);
+Action declare_python(CLI::App& app);
 Action declare_generate(CLI::App& app);
 Action declare_gate(CLI::App& app);
 Action declare_capture(CLI::App& app);

@@ -18,6 +18,7 @@ constexpr Command commands[] = {
     {"fuse", "canonical graph -> plan of regions", declare_fuse},
     {"lower", "plan -> KernelIR of its regions", declare_lower},
     {"run", "run a graph or kernel with the reference executor, or a graph with MLX", declare_run},
+    {"python", "graph or kernel -> straight-line mlx.core Python; such Python -> graph", declare_python},
     {"generate", "KernelIR -> the sources the built-in generator proposes", declare_generate},
     {"gate", "prove every built-in candidate of a kernel on this machine", declare_gate},
     {"explain", "program -> regions, kernels, predicted and measured, on this machine", declare_explain},

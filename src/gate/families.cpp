@@ -5,6 +5,7 @@
 #include <set>
 
 #include "gate/patterns.h"
+#include "ir/gathered_inputs.h"
 
 namespace autoperfect {
 namespace {
@@ -32,6 +33,7 @@ constexpr Recipe recipes[] = {
     {"ties", FloatPattern::ties, IntegerPattern::zero},
     {"thresholds", FloatPattern::thresholds, IntegerPattern::small},
     {"blocks", FloatPattern::blocks, IntegerPattern::small},
+    {"cancelling", FloatPattern::cancelling, IntegerPattern::extreme},
     {"late outlier", FloatPattern::late_outlier, IntegerPattern::negative},
     {"positive", FloatPattern::positive, IntegerPattern::small},
     {"negative", FloatPattern::negative, IntegerPattern::negative},
@@ -132,9 +134,12 @@ class FamilyMaker {
 
   void add(const std::string& name, const Recipe& recipe, const std::vector<int64_t>& sizes) {
     InputFamily family{name, resize(kernel_, sizes), {}};
-    for (auto& buffer : family.kernel.buffers) {
+    const auto index_sizes = gathered_sizes(family.kernel);
+    for (size_t b = 0; b < index_sizes.size(); ++b) {
+      const auto& buffer = family.kernel.buffers[b];
       if (buffer.role == BufferRole::out) continue;
       auto options = options_;
+      options.index_size = index_sizes[b];
       options.keep_rows_normal = has_matrices_ && buffer.type.rank() < 2;
       family.inputs.push_back(Tensor::zeros(buffer.type));
       fill(family.inputs.back(), recipe.floats, recipe.integers, options, random_);

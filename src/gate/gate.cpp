@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <memory>
@@ -25,6 +26,13 @@ struct Examination {
   std::vector<InputFamily> families;
   std::vector<References> references;
 };
+
+// Iterations of the largest value that the references are computed for, some nanoseconds each.
+constexpr int64_t most_work = int64_t{1} << 31;
+
+bool has_dynamic_axis(const Kernel& kernel) {
+  return std::any_of(kernel.axes.begin(), kernel.axes.end(), [](const Axis& axis) { return axis.dynamic; });
+}
 
 Diagnostic failure(const std::string& code, const std::string& message) {
   return {"gate", code, message};
@@ -159,6 +167,12 @@ class Gate {
         return failure("bad-launch", "the launch names an axis the kernel does not have");
       }
     }
+    for (const auto& axis : kernel_.axes) {
+      if (axis.size == 0 && !axis.dynamic)
+        return failure("empty-axis", "axis " + axis.name + " is empty: MLX runs what computes nothing");
+    }
+    if (work_of(kernel_) > most_work && !has_dynamic_axis(kernel_))
+      return failure("too-large", "the reference executor would take minutes over a kernel of this size");
     uint64_t seed = options_.seed ? options_.seed : std::random_device()() | 1ull << 32;
     auto examination = examination_for(kernel_, seed, options_);
     if (!examination) return examination.errors();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -13,7 +14,8 @@
 // Integers and bools: the bytes of either.
 // Floats:
 //   1. NaN, +inf, -inf or finite: as in either. A zero has the sign it has in either, unless
-//   reductions of floats are involved: of +0 and -0 the order decides which a sum, max or min gives.
+//   reductions, scans or contractions of floats are involved: of +0 and -0 the order decides which a sum, max
+//   or min gives.
 //   2. Where finite, the distance to the oracle is at most one of
 //        - the kernel's budget: the largest of ulp (in units of the output dtype at the oracle's value), abs
 //        and
@@ -45,10 +47,11 @@ bool same_bytes(const Tensor& a, const Tensor& b, int64_t element) {
 }
 
 bool reduces_floats(const Kernel& kernel) {
-  for (auto& value : kernel.values) {
-    if (class_of(value.op) == OpClass::reduction && is_floating(value.dtype)) return true;
-  }
-  return false;
+  return std::any_of(kernel.values.begin(), kernel.values.end(), [](const KernelValue& value) {
+    const OpClass op = class_of(value.op);
+    const bool reduces = op == OpClass::reduction || op == OpClass::scan || op == OpClass::gemm;
+    return reduces && is_floating(value.dtype);
+  });
 }
 
 // One output of one family.

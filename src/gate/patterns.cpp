@@ -30,6 +30,7 @@ Format format_of(Dtype dtype) {
 
 struct Place {
   int64_t row, column, columns;
+  double before;  // the element to the left
 };
 
 double scattered_special(Random& random) {
@@ -117,6 +118,10 @@ double float_value(
       return random.normal() * std::pow(10.0, static_cast<double>((at.column / 16 + at.row) % 7) - 3);
     case FloatPattern::thresholds:
       return around_literal(options.literals, format, random);
+    case FloatPattern::cancelling:
+      // Pairs that all but cancel: what is left of their sum is rounding, unless it is done with care.
+      if (at.column % 2 == 0) return random.normal() * 100;
+      return -at.before * (1 + static_cast<double>(random.below(5) - 2) * format.epsilon);
     case FloatPattern::scattered_specials:
       return scattered_special(random);
     case FloatPattern::masked_rows:
@@ -147,6 +152,37 @@ int64_t integer_value(IntegerPattern pattern, Dtype dtype, Random& random) {
       return static_cast<int64_t>(random.bits() & ones);
   }
   return 0;
+}
+
+// Valid indices of a dimension run from -size to size - 1; what lies outside (`any`) is clamped.
+int64_t index_value(IntegerPattern pattern, int64_t size, Random& random) {
+  switch (pattern) {
+    case IntegerPattern::small:
+      return random.below(2 * size) - size;
+    case IntegerPattern::zero:
+      return size / 2;
+    case IntegerPattern::negative:
+      return -1 - random.below(size);
+    case IntegerPattern::extreme: {
+      const int64_t ends[] = {-size, -1, 0, size - 1};
+      return ends[random.below(4)];
+    }
+    case IntegerPattern::any: {
+      const int64_t around[] = {
+          -size - 1, -size, -size + 1, -1, 0, 1, size - 1, size, size + 1, 1 << 30, -(1 << 30)};
+      return random.below(2) ? around[random.below(std::size(around))] : random.below(2 * size) - size;
+    }
+  }
+  return 0;
+}
+
+// In the range of the dtype: of a small one some are not reached; unsigned ones are not negative.
+int64_t index_of(IntegerPattern pattern, Dtype dtype, int64_t size, Random& random) {
+  const int bits = static_cast<int>(size_of(dtype)) * 8 - (is_signed_integer(dtype) ? 1 : 0);
+  const int64_t most = bits >= 63 ? INT64_MAX : (int64_t{1} << bits) - 1;
+  int64_t index = index_value(pattern, size, random);
+  if (!is_signed_integer(dtype) && index < 0) index = pattern == IntegerPattern::any ? most : -1 - index;
+  return std::clamp(index, is_signed_integer(dtype) ? -most - 1 : 0, most);
 }
 
 bool bool_value(IntegerPattern pattern, Random& random) {
@@ -184,12 +220,16 @@ void fill(
     Random& random) {
   Dtype dtype = tensor.type.dtype;
   int64_t columns = tensor.type.shape.empty() ? 1 : std::max<int64_t>(1, tensor.type.shape.back());
-  double same = random.normal();
+  double same = random.normal(), before = 0;
   for (int64_t i = 0, elements = tensor.type.elements(); i < elements; ++i) {
     if (is_floating(dtype)) {
-      tensor.set(i, float_value(floats, {i / columns, i % columns, columns}, same, dtype, options, random));
+      before = float_value(floats, {i / columns, i % columns, columns, before}, same, dtype, options, random);
+      tensor.set(i, before);
+      before = tensor.at(i);
     } else if (dtype == Dtype::bool_) {
       tensor.set_integer(i, bool_value(integers, random));
+    } else if (options.index_size > 0) {
+      tensor.set_integer(i, index_of(integers, dtype, options.index_size, random));
     } else {
       tensor.set_integer(
           i, options.safe_integers ? 1 + random.below(7) : integer_value(integers, dtype, random));

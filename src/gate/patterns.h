@@ -25,6 +25,7 @@ enum class FloatPattern : uint8_t {
   late_outlier,
   blocks,
   thresholds,
+  cancelling,
   scattered_specials,
   masked_rows,
   special_rows,
@@ -47,6 +48,7 @@ class Random {
 struct FillOptions {
   std::vector<double> literals;   // what the kernel compares or computes with: `thresholds` goes around them
   bool safe_integers = false;     // 1..7 only: the kernel divides, shifts or raises by integers
+  int64_t index_size = 0;         // above 0: integers are indices of a dimension of that size
   bool keep_rows_normal = false;  // this tensor has no rows of its own (a vector beside matrices)
 };
 

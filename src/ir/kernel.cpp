@@ -1,5 +1,7 @@
 #include "ir/kernel.h"
 
+#include <algorithm>
+
 namespace autoperfect {
 
 namespace {
@@ -24,6 +26,30 @@ Dtype operand_dtype(const Kernel& kernel, const KernelValue& value, int operand)
     if (has_own_dtype(value.operands[i])) return own_dtype(kernel, value.operands[i]);
   }
   return value.dtype;
+}
+
+std::vector<AxisId> axes_of(const Kernel& kernel, const KernelOperand& operand) {
+  std::vector<AxisId> axes;
+  switch (operand.kind) {
+    case KernelOperand::Kind::value:
+      return kernel.values[operand.id].axes;
+    case KernelOperand::Kind::iota:
+      return {operand.id};
+    case KernelOperand::Kind::literal:
+      return {};
+    case KernelOperand::Kind::load:
+      break;
+  }
+  for (const auto& affine : operand.index) {
+    for (const auto& term : affine.terms)
+      axes.push_back(term.first);
+  }
+  for (auto v : operand.gathered) {
+    if (v >= 0) axes.insert(axes.end(), kernel.values[v].axes.begin(), kernel.values[v].axes.end());
+  }
+  std::sort(axes.begin(), axes.end());
+  axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
+  return axes;
 }
 
 }  // namespace autoperfect

@@ -107,6 +107,9 @@ struct Kernel {
 // there is none.
 Dtype operand_dtype(const Kernel& kernel, const KernelValue& value, int operand);
 
+// The axes an operand varies over, ascending.
+std::vector<AxisId> axes_of(const Kernel& kernel, const KernelOperand& operand);
+
 // The same kernel with its dynamic axis (there is at most one) at another size.
 Kernel with_dynamic_size(Kernel kernel, int64_t size);
 

@@ -15,7 +15,12 @@ Result<Kernel> lower(const Graph& graph, const Region& region);
 // Inputs and outputs in ABI order, with the buffers' names and types.
 Graph raise(const Kernel& kernel);
 
-// Straight-line Python of `mx.` calls, one assignment a line, for a graph without opaque nodes.
+// Straight-line Python of `mx.` calls, one assignment a line, for a graph without barriers. Arguments are
+// annotated with their types, `def f(x: "f32[4,8]"):`.
 std::string to_mlx_python(const Graph& graph);
+
+// The way back: what to_mlx_python() prints and what is written like it. A Python number takes the dtype of
+// the array beside it, as in MLX; nothing else is converted.
+Result<Graph> parse_mlx_python(const std::string& text);
 
 }  // namespace autoperfect

@@ -5,74 +5,14 @@
 #include <unordered_set>
 
 #include "ir/scalar_semantics.h"
+#include "ir/shape.h"
 #include "lower/lower.h"
+#include "lower/mlx_names.h"
 #include "support/number.h"
 
 namespace autoperfect {
 
 namespace {
-
-// Ops whose function of mlx.core has another name than ours, or is not a function of all operands.
-struct Function {
-  Op op;
-  const char* name;
-};
-constexpr Function renamed[] = {
-    {Op::neg, "negative"},
-    {Op::asin, "arcsin"},
-    {Op::acos, "arccos"},
-    {Op::atan, "arctan"},
-    {Op::asinh, "arcsinh"},
-    {Op::acosh, "arccosh"},
-    {Op::atanh, "arctanh"},
-    {Op::sub, "subtract"},
-    {Op::mul, "multiply"},
-    {Op::div, "divide"},
-    {Op::atan2, "arctan2"},
-    {Op::select, "where"},
-    {Op::copy, "contiguous"},
-};
-
-std::string function_of(Op op) {
-  for (const auto& [renamed_op, name] : renamed) {
-    if (renamed_op == op) return name;
-  }
-  return std::string(name(op));
-}
-
-const char* python_dtype(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::bool_:
-      return "mx.bool_";
-    case Dtype::u8:
-      return "mx.uint8";
-    case Dtype::u16:
-      return "mx.uint16";
-    case Dtype::u32:
-      return "mx.uint32";
-    case Dtype::u64:
-      return "mx.uint64";
-    case Dtype::i8:
-      return "mx.int8";
-    case Dtype::i16:
-      return "mx.int16";
-    case Dtype::i32:
-      return "mx.int32";
-    case Dtype::i64:
-      return "mx.int64";
-    case Dtype::f16:
-      return "mx.float16";
-    case Dtype::bf16:
-      return "mx.bfloat16";
-    case Dtype::f32:
-      return "mx.float32";
-    case Dtype::f64:
-      return "mx.float64";
-    case Dtype::c64:
-      return "mx.complex64";
-  }
-  return "";
-}
 
 std::string python_number(double value) {
   if (std::isnan(value)) return "mx.nan";
@@ -106,7 +46,7 @@ class PythonText {
   std::string run() {
     std::vector<std::string> arguments, results;
     for (const auto& input : graph_.inputs)
-      arguments.push_back(of(input.value));
+      arguments.push_back(fmt::format("{}: \"{}\"", of(input.value), to_string(graph_.type(input.value))));
     for (auto output : graph_.outputs)
       results.push_back(of(output));
     const std::string title = is_reserved(graph_.name) ? graph_.name + "_" : graph_.name;
@@ -157,6 +97,7 @@ class PythonText {
 
   bool takes_weak(const Node& node) const {
     if (class_of(node.op) != OpClass::elementwise || node.operands.size() < 2) return false;
+    if (node.attributes.get_or("nan_equal", false)) return false;  // mx.isnan() wants an array
     for (size_t i = node.op == Op::select ? 1 : 0; i < node.operands.size(); ++i) {
       if (!is_weak(node.operands[i])) return true;
     }
@@ -184,7 +125,7 @@ class PythonText {
   }
 
   std::string call(const Node& node, const std::string& more = "") const {
-    return fmt::format("mx.{}({}{})", function_of(node.op), operands(node), more);
+    return fmt::format("mx.{}({}{})", mlx_function(node.op), operands(node), more);
   }
 
   std::string expression(const Node& node) const {
@@ -199,6 +140,8 @@ class PythonText {
         return view(node);
       case OpClass::source:
         return source(node);
+      case OpClass::scan:
+        return scan(node);
       default:
         break;
     }
@@ -218,7 +161,7 @@ class PythonText {
 
   std::string elementwise(const Node& node) const {
     const TensorType& type = graph_.type(node.results[0]);
-    if (node.op == Op::cast) return fmt::format("{}.astype({})", operand(node, 0), python_dtype(type.dtype));
+    if (node.op == Op::cast) return fmt::format("{}.astype({})", operand(node, 0), mlx_dtype(type.dtype));
     if (node.op == Op::equal && node.attributes.get_or("nan_equal", false)) {
       const std::string a = operand(node, 0), b = operand(node, 1);
       return fmt::format(
@@ -243,6 +186,16 @@ class PythonText {
     const std::string where = axis ? std::to_string(std::get<int64_t>(*axis))
                                    : axis_text(node.attributes.get<std::vector<int64_t>>("axes"));
     return call(node, fmt::format(", axis={}{}", where, keepdims(node)));
+  }
+
+  std::string scan(const Node& node) const {
+    return call(
+        node,
+        fmt::format(
+            ", axis={}{}{}",
+            node.attributes.get<int64_t>("axis"),
+            node.attributes.get_or("reverse", false) ? ", reverse=True" : "",
+            node.attributes.get_or("inclusive", true) ? "" : ", inclusive=False"));
   }
 
   std::string composite(const Node& node) const {
@@ -296,7 +249,7 @@ class PythonText {
 
   std::string source(const Node& node) const {
     const TensorType& type = graph_.type(node.results[0]);
-    const char* dtype = python_dtype(type.dtype);
+    const char* dtype = mlx_dtype(type.dtype);
     if (node.op == Op::full)
       return fmt::format("mx.broadcast_to({}, {})", operand(node, 0), tuple(type.shape));
     if (node.op == Op::arange) return arange(node, type);
@@ -326,7 +279,7 @@ class PythonText {
         python_number(start),
         python_number(type.elements() == 0 ? start : stop),
         python_number(step),
-        python_dtype(type.dtype));
+        mlx_dtype(type.dtype));
   }
 
   const Graph& graph_;

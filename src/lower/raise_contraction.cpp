@@ -6,32 +6,8 @@
 
 namespace autoperfect {
 
-std::vector<AxisId> Raising::axes_of(const KernelOperand& operand) const {
-  std::vector<AxisId> axes;
-  switch (operand.kind) {
-    case KernelOperand::Kind::value:
-      return kernel_.values[operand.id].axes;
-    case KernelOperand::Kind::iota:
-      return {operand.id};
-    case KernelOperand::Kind::literal:
-      return {};
-    case KernelOperand::Kind::load:
-      break;
-  }
-  for (const auto& affine : operand.index) {
-    for (const auto& term : affine.terms)
-      axes.push_back(term.first);
-  }
-  for (auto v : operand.gathered) {
-    if (v >= 0) axes.insert(axes.end(), kernel_.values[v].axes.begin(), kernel_.values[v].axes.end());
-  }
-  std::sort(axes.begin(), axes.end());
-  axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
-  return axes;
-}
-
 ValueId Raising::contract(const KernelValue& value, const std::string& name) {
-  const auto left = axes_of(value.operands[0]), right = axes_of(value.operands[1]);
+  const auto left = axes_of(kernel_, value.operands[0]), right = axes_of(kernel_, value.operands[1]);
   std::vector<AxisId> batch, rows, columns;
   for (auto axis : value.axes) {
     const bool in_left = std::binary_search(left.begin(), left.end(), axis);

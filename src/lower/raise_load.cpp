@@ -216,7 +216,7 @@ ValueId Raising::load_elements(const KernelOperand& operand) {
     if (stride != 1) index = add(Op::mul, {index, literal(static_cast<double>(stride), Dtype::i64)}, name);
     place = place ? add(Op::add, {*place, index}, name) : index;
   }
-  const Shape to = spread(axes_of(operand));
+  const Shape to = spread(axes_of(kernel_, operand));
   if (!place) return buffers_[operand.id];
   const ValueId otherwise = literal(operand.literal, buffer.type.dtype);
   if (elements == 0) return broadcast(otherwise, to, name);

@@ -54,7 +54,6 @@ class Raising {
   ValueId literal(double value, Dtype dtype);
   ValueId iota(AxisId axis, Dtype dtype);
   ValueId operand(const KernelValue& value, int i);
-  std::vector<AxisId> axes_of(const KernelOperand& operand) const;
 
   ValueId compute(const KernelValue& value, const std::string& name);
   ValueId elementwise(const KernelValue& value, const std::string& name);

@@ -1,7 +1,9 @@
 #include "pipeline/region_runner.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "ir/gathered_inputs.h"
 #include "lower/lower.h"
 #include "mlx/mlx.h"
 
@@ -14,12 +16,15 @@ mx::Shape to_mlx_shape(const Shape& shape) {
   return mx::Shape(shape.begin(), shape.end());
 }
 
-// Values a program could see: normal numbers, small non-negative integers, coin flips.
-mx::array sample(const TensorType& type, const mx::array& key) {
+// Values a program could see: normal numbers, small non-negative integers (valid indices, where they are
+// indices), coin flips.
+mx::array sample(const TensorType& type, int64_t index_size, const mx::array& key) {
   mx::Shape shape = to_mlx_shape(type.shape);
   mx::Dtype dtype = to_mlx(type.dtype);
   if (type.dtype == Dtype::bool_) return mx::random::bernoulli(mx::array(0.5f), shape, key);
-  if (is_integer(type.dtype)) return mx::random::randint(mx::array(0), mx::array(100), shape, dtype, key);
+  const int64_t integers = index_size > 0 ? std::min<int64_t>(index_size, 1 << 30) : 100;
+  if (is_integer(type.dtype))
+    return mx::random::randint(mx::array(0), mx::array(static_cast<int>(integers)), shape, dtype, key);
   return mx::astype(mx::random::normal(shape, mx::float32, 0.0f, 1.0f, key), dtype);
 }
 
@@ -90,8 +95,12 @@ Result<std::vector<Tensor>> RegionRunner::eager(const std::vector<Tensor>& input
 const std::vector<mx::array>& RegionRunner::inputs() {
   if (!inputs_.empty()) return inputs_;
   uint64_t seed = 1;
-  for (auto& buffer : kernel_.buffers)
-    if (buffer.role == BufferRole::in) inputs_.push_back(sample(buffer.type, mx::random::key(seed++)));
+  const auto index_sizes = gathered_sizes(kernel_);
+  for (size_t b = 0; b < index_sizes.size(); ++b) {
+    const auto& buffer = kernel_.buffers[b];
+    if (buffer.role == BufferRole::in)
+      inputs_.push_back(sample(buffer.type, index_sizes[b], mx::random::key(seed++)));
+  }
   mx::eval(inputs_);
   return inputs_;
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 namespace autoperfect {
 
@@ -13,18 +12,6 @@ size_t place_of(AxisId axis, const std::vector<AxisId>& axes) {
   const auto place = std::find(axes.begin(), axes.end(), axis);
   if (place == axes.end()) throw InternalError("[reference] something varies over an axis its reader lacks");
   return static_cast<size_t>(place - axes.begin());
-}
-
-std::vector<AxisId> axes_of(const Kernel& kernel, const KernelOperand& load) {
-  std::set<AxisId> axes;
-  for (const auto& affine : load.index) {
-    for (const auto& term : affine.terms)
-      axes.insert(term.first);
-  }
-  for (auto v : load.gathered) {
-    if (v >= 0) axes.insert(kernel.values[v].axes.begin(), kernel.values[v].axes.end());
-  }
-  return {axes.begin(), axes.end()};
 }
 
 // As MLX counts a negative index from the end. What is still outside is clamped.

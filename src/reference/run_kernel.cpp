@@ -203,7 +203,7 @@ class KernelRun {
         [&] { sum = 0; },
         [&](const std::vector<int64_t>& position) {
           sum += sources[0].at(position).real * sources[1].at(position).real;
-          if (rounds) sum = round_to(wide, sum);
+          if (rounds) sum = wide == Dtype::f32 ? static_cast<float>(sum) : round_to(wide, sum);
         },
         [&](int64_t element) { out.reals[element] = rounds ? round_to(value.dtype, sum) : sum; });
     return out;

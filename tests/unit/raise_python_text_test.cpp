@@ -24,7 +24,7 @@ TEST(RaisePythonText, ReadsLikePython) {
           "  %diff = sub %x, %mean : f32[4,8]\n"
           "  %y = mul %diff, %w : f32[4,8]\n"
           "  return %y, %mean\n"),
-      "def f(x, w):\n"
+      "def f(x: \"f32[4,8]\", w: \"f32[8]\"):\n"
       "    total = mx.sum(x, axis=1, keepdims=True)\n"
       "    mean = mx.multiply(total, 0.125)\n"
       "    diff = mx.subtract(x, mean)\n"
@@ -43,7 +43,7 @@ TEST(RaisePythonText, ViewsAndIndexing) {
           "  %y = concatenate %picked, %turned axis=1 : f32[2,5]\n"
           "  %one = reshape %y : f32[10]\n"
           "  return %one\n"),
-      "def f(x, k):\n"
+      "def f(x: \"f32[6]\", k: \"i32[2,2]\"):\n"
       "    back = x[5:-7:-1]\n"
       "    pairs = mx.reshape(back, (3, 2))\n"
       "    turned = mx.transpose(pairs, (1, 0))\n"
@@ -68,7 +68,7 @@ TEST(RaisePythonText, ConstantsKeepTheirDtype) {
           "  %d = select %c, %a, %z : bf16[2]\n"
           "  %e = cast %d : f32[2]\n"
           "  return %b, %e\n"),
-      "def f(x, k, c):\n"
+      "def f(x: \"bf16[2]\", k: \"u8[2]\", c: \"bool[2]\"):\n"
       "    a = mx.maximum(x, -mx.inf)\n"
       "    three = mx.array(3, mx.uint8)\n"
       "    b = mx.add(k, three)\n"
@@ -86,7 +86,7 @@ TEST(RaisePythonText, AvoidsNamesThatPythonNeeds) {
           "%lambda: f32[2], %mx: f32[2]",
           "  %0 = add %lambda, %mx : f32[2]\n"
           "  return %0\n"),
-      "def f(lambda_, mx_):\n"
+      "def f(lambda_: \"f32[2]\", mx_: \"f32[2]\"):\n"
       "    t0 = mx.add(lambda_, mx_)\n"
       "    return t0\n");
 }
@@ -95,6 +95,93 @@ TEST(RaisePythonText, RefusesOpaqueNodes) {
   EXPECT_THROW(
       python("%x: f32[2]", "  %y = opaque %x key=0 primitive=\"Sort\" : f32[2]\n  return %y\n"),
       InternalError);
+}
+
+TEST(ParsePythonText, EveryFormReadsBack) {
+  const std::string text =
+      "def f(x: \"f32[4,6]\", k: \"i32[4,1]\", c: \"bool[6]\", w: \"bf16[6,2]\"):\n"
+      "    a = mx.where(c, x, -mx.inf)\n"
+      "    b = mx.maximum(a, 0.5)\n"
+      "    total = mx.sum(b, axis=(0, 1), keepdims=True)\n"
+      "    best = mx.argmax(b, axis=1, keepdims=True)\n"
+      "    back = b[3:-5:-1, 0:6:2]\n"
+      "    turned = mx.transpose(back, (1, 0))\n"
+      "    flat = mx.reshape(turned, (12,))\n"
+      "    wide = mx.broadcast_to(flat, (2, 12))\n"
+      "    both = mx.concatenate([wide, wide], axis=0)\n"
+      "    taken = mx.take_along_axis(x, k, axis=1)\n"
+      "    half = x.astype(mx.bfloat16)\n"
+      "    product = mx.matmul(half, w)\n"
+      "    so_far = mx.cumsum(product, axis=0, reverse=True, inclusive=False)\n"
+      "    more = mx.add(k, 3)\n"
+      "    list = mx.array([1, 18446744073709551615], mx.uint64)\n"
+      "    numbers = mx.array([0.5, mx.inf, mx.nan], mx.float16)\n"
+      "    filled = mx.full((2, 2), -1.5, mx.float32)\n"
+      "    one = mx.array(True, mx.bool_)\n"
+      "    counted = mx.arange(0.0, 4.5, 1.0, mx.int64)\n"
+      "    soft = mx.softmax(x, axis=-1)\n"
+      "    spread = mx.var(x, axis=1, ddof=1)\n"
+      "    return total, best, both, taken, so_far, more, list, numbers, filled, one, counted, soft, "
+      "spread\n";
+  const auto graph = parse_mlx_python(text);
+  ASSERT_TRUE(graph.ok()) << format(graph.errors(), text);
+  EXPECT_EQ(to_mlx_python(*graph), text);
+  EXPECT_EQ(graph->type(graph->outputs[4]), (TensorType{Dtype::bf16, {4, 2}}));
+  EXPECT_EQ(graph->type(graph->outputs[10]), (TensorType{Dtype::i64, {5}}));
+}
+
+TEST(ParsePythonText, NestedCallsAndNamesAssignedAgain) {
+  const std::string text =
+      "def f(x: \"f32[4]\"):\n"
+      "    y = mx.exp(mx.add(x, 1.0))\n"
+      "    y = mx.multiply(y, y)\n"
+      "    z = y\n"
+      "    return z\n";
+  const auto graph = parse_mlx_python(text);
+  ASSERT_TRUE(graph.ok()) << format(graph.errors(), text);
+  EXPECT_EQ(graph->nodes.size(), 4u);
+  EXPECT_EQ(graph->producer(graph->outputs[0])->op, Op::mul);
+}
+
+TEST(ParsePythonText, ReportsEveryMistake) {
+  const std::string text =
+      "def f(x: \"f32[4]\", n: \"i32[4]\", b: \"f32[\"):\n"
+      "    return x\n";
+  const auto signature = parse_mlx_python(text);
+  ASSERT_FALSE(signature.ok());
+  EXPECT_EQ(signature.errors()[0].code, "bad-type");
+  const std::string body =
+      "def f(x: \"f32[4]\", n: \"i32[4]\"):\n"
+      "    a = mx.exq(x)\n"
+      "    b = mx.exp(a)\n"  // follows
+      "    c = mx.add(x, n)\n"
+      "    d = mx.add(n, 0.5)\n"
+      "    e = mx.sum(x)\n"
+      "    g = mx.exp(unknown)\n"
+      "    h = x[0:2\n"
+      "    i = mx.array(1)\n"
+      "    j = x.astype(3)\n"
+      "    k = 3\n"
+      "    return x, m\n";
+  const auto graph = parse_mlx_python(body);
+  ASSERT_FALSE(graph.ok());
+  std::vector<std::string> found;
+  for (const auto& d : graph.errors())
+    found.push_back(std::to_string(d.where.line) + " " + d.code);
+  EXPECT_EQ(
+      found,
+      (std::vector<std::string>{
+          "2 bad-call",
+          "4 dtype-mismatch",
+          "5 bad-call",
+          "6 bad-call",
+          "7 undefined-value",
+          "8 unexpected-token",
+          "9 bad-call",
+          "10 bad-call",
+          "11 not-an-array",
+          "12 undefined-value"}))
+      << format(graph.errors(), body);
 }
 
 }  // namespace

@@ -61,5 +61,23 @@ TEST(RaiseRandom, AgreesWithTheKernel) {
   }
 }
 
+TEST(RaiseRandom, PythonReadsBack) {
+  for (unsigned seed = 0; seed < 500 && !HasFailure(); ++seed) {
+    const auto kernel = parse_kernel(RandomKernel(seed).text());
+    ASSERT_TRUE(kernel.ok());
+    const std::string text = to_mlx_python(raise(*kernel));
+    SCOPED_TRACE(fmt::format("seed {}\n{}", seed, text));
+    const auto graph = parse_mlx_python(text);
+    ASSERT_TRUE(graph.ok()) << format(graph.errors(), text);
+    EXPECT_EQ(to_mlx_python(*graph), text);
+    const auto inputs = random_inputs(*kernel, seed);
+    const auto expected = run_reference(*kernel, inputs, Precision::exact);
+    const auto actual = run_reference(*graph, inputs, Precision::exact);
+    ASSERT_TRUE(expected.ok() && actual.ok());
+    for (size_t i = 0; i < expected->size(); ++i)
+      expect_equal((*expected)[i], (*actual)[i]);
+  }
+}
+
 }  // namespace
 }  // namespace autoperfect
