@@ -84,16 +84,14 @@ class PythonParser {
   bool parse_assignment() {
     auto name = reader_.expect(TokenKind::word, "an assignment, such as y = mx.exp(x)");
     if (!name) return false;
-    values_[name->text] = poisoned;
-    if (!reader_.expect("=")) return false;
     const auto before = graph_.values.size();
-    auto result = parse_expression();
-    if (!result) return false;
-    if (result->kind != Kind::value) {
+    auto result = reader_.expect("=") ? parse_expression() : std::nullopt;
+    if (result && result->kind != Kind::value) {
       reader_.report("not-an-array", fmt::format("'{}' is no array", name->text), name->where);
-      return false;
+      result = std::nullopt;
     }
-    values_[name->text] = result->value;
+    values_[name->text] = result ? result->value : poisoned;
+    if (!result) return false;
     if (static_cast<size_t>(result->value) >= before) rename(result->value, std::string(name->text));
     return true;
   }

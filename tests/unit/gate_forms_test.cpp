@@ -65,7 +65,7 @@ TEST_F(GateForms, Guards) {
   auto with = [&](const std::string& inside) {
     return judged(
         kernel,
-        "const float* x = in[0]; float* y = out[0];\n"
+        "auto x = (const float*)in[0]; auto y = (float*)out[0];\n"
         "for (long i = begin; i < end; i++) for (long j = 0; j < 22; j++) y[i * 22 + j] = " +
             inside + " ? x[i * 20 + j - 1] : 0.5f;");
   };
@@ -83,7 +83,7 @@ TEST_F(GateForms, Gathers) {
   auto with = [&](const std::string& rule) {
     return judged(
         kernel,
-        "const float* table = in[0]; const int* at = in[1]; float* y = out[0];\n"
+        "auto table = (const float*)in[0]; auto at = (const int*)in[1]; auto y = (float*)out[0];\n"
         "for (long i = begin; i < end; i++) { long n = at[i]; " +
             rule + " for (long j = 0; j < 3; j++) y[i * 3 + j] = table[n * 3 + j]; }");
   };
@@ -103,7 +103,7 @@ TEST_F(GateForms, PartsOfAnOutput) {
   auto with = [&](const std::string& statements) {
     return judged(
         kernel,
-        "const float* x = in[0]; float* y = out[0];\n"
+        "auto x = (const float*)in[0]; auto y = (float*)out[0];\n"
         "for (long i = begin; i < end; i++) for (long j = 0; j < 8; j++) { " +
             statements + " }");
   };
@@ -122,7 +122,7 @@ TEST_F(GateForms, Scans) {
   auto with = [&](const std::string& type, const std::string& statements) {
     return judged(
         kernel,
-        "const float* x = in[0]; float* y = out[0];\n"
+        "auto x = (const float*)in[0]; auto y = (float*)out[0];\n"
         "for (long i = begin; i < end; i++) { const float* r = x + i * 100; float* o = y + i * 100; " +
             type + " s = 0; " + statements + " }");
   };
@@ -147,7 +147,7 @@ TEST_F(GateForms, MaximaSoFar) {
   auto with = [&](const std::string& step) {
     return judged(
         kernel,
-        "const float* x = in[0]; float* y = out[0];\n"
+        "auto x = (const float*)in[0]; auto y = (float*)out[0];\n"
         "for (long i = begin; i < end; i++) { float s = -__builtin_inff(); for (long j = 29; j >= 0; j--) { "
         "float v = "
         "x[i * 30 + j]; " +
@@ -174,7 +174,8 @@ TEST_F(GateForms, Contractions) {
   auto with = [&](const std::string& step, long depth = 256) {
     return judged(
         kernel,
-        "const unsigned short *a = in[0], *b = in[1]; unsigned short* c = out[0];\n"
+        "auto a = (const unsigned short*)in[0], b = (const unsigned short*)in[1]; auto c = (unsigned "
+        "short*)out[0];\n"
         "for (long i = begin; i < end; i++) for (long n = 0; n < 4; n++) { float s = 0; for (long k = 0; k "
         "< " +
             std::to_string(depth) + "; k++) { float p = up(a[i * 256 + k]), q = up(b[k * 4 + n]); " + step +
@@ -194,7 +195,7 @@ TEST_F(GateForms, ContractionsInAnotherOrder) {
   auto with = [&](const std::string& term) {
     return judged(
         kernel,
-        "const float *a = in[0], *b = in[1]; float* c = out[0];\n"
+        "auto a = (const float*)in[0], b = (const float*)in[1]; auto c = (float*)out[0];\n"
         "for (long i = begin; i < end; i++) { float s[8] = {0}; for (long k = 0; k < 512; k++) s[k % 8] += " +
             term + "; c[i] = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])); }");
   };
@@ -208,7 +209,7 @@ TEST_F(GateForms, AnEmptyAxisIsNothingToLaunch) {
       "    in %a: f32[4,0] row\n    out %c: f32[4] row\n",
       "    axes i=4, k=0\n    %c[i] = matmul(k) %a[i,k], 1.0 : f32\n");
   expect_rejected(
-      judged(kernel, "float* c = out[0]; for (long i = begin; i < end; i++) c[i] = 0;"), "empty-axis");
+      judged(kernel, "auto c = (float*)out[0]; for (long i = begin; i < end; i++) c[i] = 0;"), "empty-axis");
 }
 
 // --- what the examination consists of
