@@ -71,7 +71,9 @@ class Interpretation {
   std::optional<Perturbation> perturbation_;
 };
 
-std::vector<ValueId> find_values(const Graph& graph, const std::vector<std::string>& names) {
+// The outputs when no names are given.
+std::vector<ValueId> wanted_values(const Graph& graph, const std::vector<std::string>& names) {
+  if (names.empty()) return graph.outputs;
   std::unordered_map<std::string, ValueId> by_name;
   for (size_t v = 0; v < graph.values.size(); ++v)
     by_name[graph.values[v].name] = static_cast<ValueId>(v);
@@ -93,7 +95,7 @@ Arrays interpret_graph(
   Interpretation run(graph, captured, seed);
   run.run(inputs);
   Arrays results;
-  for (auto value : wanted.empty() ? graph.outputs : find_values(graph, wanted))
+  for (auto value : wanted_values(graph, wanted))
     results.push_back(run.at(value));
   return results;
 }
@@ -129,13 +131,13 @@ nb::list regions_of(const Program& program) {
   return rows;
 }
 
-// Per output of a graph: whether it may differ by rounding between honest implementations.
-std::vector<bool> rounding_dependent_outputs(const std::string& text) {
+// Per value: whether it may differ by rounding between honest implementations.
+std::vector<bool> rounding_dependent_values(const std::string& text, const std::vector<std::string>& names) {
   Graph graph = parsed(parse_graph(text), text);
   auto depends = rounding_dependent(graph);
   std::vector<bool> found;
-  for (auto output : graph.outputs)
-    found.push_back(depends[output]);
+  for (auto value : wanted_values(graph, names))
+    found.push_back(depends[value]);
   return found;
 }
 
@@ -253,7 +255,8 @@ void add_stages(nb::module_& module) {
       "precision"_a,
       "Outputs of a GraphIR text by the reference executor: \"oracle\" in double, \"exact\" in each value's "
       "dtype.");
-  module.def("rounding_dependent_outputs", &rounding_dependent_outputs, "text"_a);
+  module.def(
+      "rounding_dependent", &rounding_dependent_values, "text"_a, "wanted"_a = std::vector<std::string>());
   module.def(
       "judge",
       &judge_outputs,

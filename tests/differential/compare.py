@@ -75,8 +75,10 @@ class Spread:
     """How far rounding alone may move the outputs of a graph, per output and element. `graphs`: functions of a seed (0:
     nothing is moved), each a form of the same program."""
 
-    def __init__(self, graphs, dependent):
-        self.graphs, self.dependent = graphs, dependent
+    def __init__(self, graphs, dependent, zero_signs=None):
+        """`dependent`, per output: whether rounding may move it at all; `zero_signs`: whether the sign of a zero is open, as
+        it is after any sum (of one term also)."""
+        self.graphs, self.dependent, self.zero_signs = graphs, dependent, zero_signs or dependent
         self.runs, self.largest = 0, None
 
     def widen(self, runs):
@@ -104,6 +106,8 @@ def agree(what, ours, theirs, spread, count):
     same_type(what, ours, theirs)
     for i, (a, b) in enumerate(zip(ours, theirs)):
         different = bits(a) != bits(b)
+        if spread.zero_signs[i]:
+            different &= ~((numbers(a) == 0) & (numbers(b) == 0))
         if not np.any(different):
             continue
         if not spread.dependent[i]:
