@@ -39,7 +39,7 @@ def run_batch(seed, kernels):
         )
     if done.returncode == 0:
         return json.loads(done.stdout.splitlines()[-1])
-    return {"count": {}, "failure": f"the process ended with {done.returncode}\n{done.stderr[-3000:]}", "file": "build/differential/running.txt"}
+    return {"count": {}, "failure": f"the process ended with {done.returncode}\n{done.stderr[-3000:]}", "file": f"build/differential/running-{seed}.txt"}
 
 
 def run_files(files):

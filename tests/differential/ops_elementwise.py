@@ -168,7 +168,8 @@ def cast(g):
         g.let(f"{a.name}.astype(mx.{type_name(into)})", a.exact, size)
     elif into in INTEGERS and a.exact:
         low = 0 if into.startswith("u") else -100
-        g.let(f"mx.clip({a.name}, {low}, 100).astype(mx.{into})")
+        # What C++ leaves undefined for a cast, NaN and numbers out of range, is kept from it.
+        g.let(f"mx.clip(mx.nan_to_num({a.name}), {low}, 100).astype(mx.{into})")
     elif into == "complex64" or a.exact:
         g.let(f"{a.name}.astype(mx.{type_name(into)})", a.exact, a.size)
 

@@ -50,7 +50,7 @@ class Session:
         folder = self.folder
         folder.mkdir(parents=True, exist_ok=True)
         # A crash of this process leaves the program that did it.
-        (folder / "running.txt").write_text(f"seed {self.seed}\n{program}", encoding="utf-8")
+        (folder / f"running-{self.seed}.txt").write_text(str(program), encoding="utf-8")
         if self.failure is None:
             compiles = self.kernels and number % self.kernels == 0
             self.options = Options(number // self.kernels if compiles else None, gate_by_cost=number % 4 == 3)
@@ -104,4 +104,5 @@ class Session:
             self.failure.file = regress.write(self.folder, self.failure.program, origin, str(self.failure.error))
         finally:
             mx.enable_compile()
+            (self.folder / f"running-{self.seed}.txt").unlink(missing_ok=True)
         return self.failure
