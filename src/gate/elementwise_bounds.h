@@ -272,6 +272,30 @@ class ElementwiseBounds : protected KernelWriter {
     return emit(Op::select, value.axes, {is_finite, rounding, literal(0)});
   }
 
+  // What is rounded: the result; of max(a, b) + log1p(exp(-|a - b|)), which may cancel, the larger part.
+  KernelOperand rounded_magnitude(KernelValueId id, const std::vector<Uncertain>& operands) {
+    const KernelValue value = kernel_.values[id];
+    auto scale = magnitude(value.axes, reference_to(id), value.dtype);
+    if (value.op != Op::logaddexp) return scale;
+    for (const auto& operand : operands)
+      scale = larger(value.axes, scale, magnitude(value.axes, operand.nominal, operand.dtype));
+    return scale;
+  }
+
+  // C++ leaves the cast of a NaN, or of a number outside the integer type, undefined, and so does MLX.
+  KernelOperand unless_undefined(
+      const KernelValue& value, const KernelOperand& operand, const KernelOperand& error) {
+    const int bits = 8 * size_of(value.dtype) - (is_signed_integer(value.dtype) ? 1 : 0);
+    const double above = std::ldexp(1.0, bits), below = is_signed_integer(value.dtype) ? -above - 1 : -1;
+    auto fits = emit(
+        Op::logical_and,
+        value.axes,
+        {emit(Op::greater, value.axes, {operand, literal(below)}, Dtype::bool_),
+         emit(Op::less, value.axes, {operand, literal(above)}, Dtype::bool_)},
+        Dtype::bool_);
+    return emit(Op::select, value.axes, {fits, error, literal(infinity)});
+  }
+
   KernelOperand elementwise_error(KernelValueId id) {
     const KernelValue value = kernel_.values[id];
     std::vector<Uncertain> operands;
@@ -284,8 +308,10 @@ class ElementwiseBounds : protected KernelWriter {
     auto passed = passed_on(id, operands);
     double factor = rounding_steps(value.op) * rounding_of(value.dtype).unit;
     if (value.op == Op::cast && size_of(operands[0].dtype) < size_of(value.dtype)) factor = 0;
+    if (value.op == Op::cast && is_integer(value.dtype) && is_floating(operands[0].dtype))
+      return unless_undefined(value, operands[0].nominal, passed);
     if (factor == 0) return passed;
-    auto own = own_rounding(id, magnitude(value.axes, reference_to(id), value.dtype), factor);
+    auto own = own_rounding(id, rounded_magnitude(id, operands), factor);
     return add(value.axes, passed, own);
   }
 

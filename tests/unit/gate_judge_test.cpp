@@ -51,6 +51,26 @@ TEST(ErrorBounds, CancellationKeepsTheErrorOfItsTerms) {
   EXPECT_NEAR(bounds[1], (3000 + 2999) * 0x1p-24, 1e-6);
 }
 
+TEST(ErrorBounds, CastsThatAreUndefinedMayGiveAnything) {
+  auto cast = [](const std::string& dtype) {
+    return parsed(
+        "    in %x: f32[5] row\n    out %y: " + dtype + "[5] row\n",
+        "    axes i=5\n    %y[i] = cast %x[i] : " + dtype + "\n");
+  };
+  const std::vector<double> x = {1.5, -1.5, nan_value, 3e9, 300};
+  EXPECT_EQ(bounds_of(cast("i32"), x), (std::vector<double>{0, 0, infinity, infinity, 0}));
+  EXPECT_EQ(bounds_of(cast("u32"), x), (std::vector<double>{0, infinity, infinity, 0, 0}));
+  EXPECT_EQ(bounds_of(cast("u8"), x), (std::vector<double>{0, infinity, infinity, infinity, infinity}));
+}
+
+TEST(ErrorBounds, LogaddexpRoundsItsLargerPart) {
+  auto kernel = parsed(
+      "    in %x: f32[1] row\n    out %y: f32[1] row\n",
+      "    axes i=1\n    %y[i] = logaddexp %x[i], -0.5 : f32\n");
+  // log(exp(-0.9327) + exp(-0.5)) is near 0, made of -0.5 and about 0.5.
+  EXPECT_GE(bounds_of(kernel, {-0.9327})[0], 3 * 0.9 * 0x1p-24);
+}
+
 TEST(ErrorBounds, AnInfiniteOrNanInputIsNoLicence) {
   for (const char* op : {"exp %t[i]", "sub %t[i], 1.0", "tanh %t[i]", "log %t[i]", "div 1.0, %t[i]"}) {
     auto bounds = bounds_of(shifted(3, op), {infinity, -infinity, nan_value});
