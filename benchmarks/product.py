@@ -59,6 +59,23 @@ def copy_limit():
     return _core.copy_limit()
 
 
+def plan(function, arguments, **options):
+    """The function after a plan of one's own (kernels=False: as MLX runs it; gate_by_cost, most_ops): it takes a list of
+    arrays, and has figures, predicted_seconds, live_bytes, region_costs and the plan's text."""
+    return _core.PlannedFunction(function, list(arguments), **options)
+
+
+def plan_only(function, arguments):
+    """Every stage before tuning, on a traced function: {"seconds": {stage: seconds}, "captured_ops", "canonical_ops",
+    "regions"}."""
+    return plan(function, arguments, kernels=False).figures
+
+
+def machine():
+    """What the cost model takes this machine to reach: copy_bytes_per_second, flops_per_second, threads."""
+    return _core.machine()
+
+
 def version():
     return autoperfect.__version__
 

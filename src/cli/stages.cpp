@@ -16,6 +16,7 @@ constexpr int all_regions = -1;
 
 struct FuseArguments {
   std::string path;
+  std::string target = "cpu.avx512";  // a fixed one: the text of a plan is the same on every machine
   bool all = false;
 };
 
@@ -24,10 +25,10 @@ struct LowerArguments {
   int region = all_regions;
 };
 
-Status fuse_graph(const Graph& graph, bool all) {
+Status fuse_graph(const Graph& graph, const FuseArguments& arguments) {
   FuseOptions options;
-  options.gate_by_cost = !all;
-  write_output(print(graph, fuse(graph, default_cpu_target(), options)));
+  options.gate_by_cost = !arguments.all;
+  write_output(print(graph, fuse(graph, *find_target(arguments.target), options)));
   return Success{};
 }
 
@@ -71,9 +72,13 @@ Action declare_fuse(CLI::App& app) {
   auto arguments = std::make_shared<FuseArguments>();
   add_input_option(app, arguments->path);
   app.add_flag("--all", arguments->all, "keep every legal region, also where no gain is expected");
+  auto names = target_names();
+  app.add_option("--target", arguments->target, "the machine to plan for")
+      ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())))
+      ->capture_default_str();
   return [arguments] {
     return with_parsed<Graph>(
-        arguments->path, parse_graph, [&](Graph graph) { return fuse_graph(graph, arguments->all); });
+        arguments->path, parse_graph, [&](Graph graph) { return fuse_graph(graph, *arguments); });
   };
 }
 

@@ -40,4 +40,47 @@ Weight weight_of(Op op) {
   }
 }
 
+namespace {
+
+double instructions_in_f32(Op op) {
+  switch (op) {
+    case Op::power:
+    case Op::logaddexp:
+      return 60;
+    case Op::erf:
+    case Op::erfinv:
+    case Op::sin:
+    case Op::cos:
+    case Op::tan:
+      return 35;
+    case Op::cumsum:
+    case Op::cumprod:
+    case Op::cummax:
+    case Op::cummin:
+      return 20;  // each element waits for the one before
+    default:
+      break;
+  }
+  switch (weight_of(op)) {
+    case Weight::free:
+      return 0;
+    case Weight::light:
+      return 1;
+    case Weight::division:
+      return 8;
+    case Weight::heavy:
+      return 25;
+  }
+  return 0;
+}
+
+}  // namespace
+
+double instructions_of(Op op, Dtype dtype) {
+  double instructions = instructions_in_f32(op);
+  if (instructions == 0) return 0;
+  if (dtype == Dtype::bf16 || dtype == Dtype::f16) return instructions + 3;
+  return instructions * (size_of(dtype) > 4 ? 2 : 1);
+}
+
 }  // namespace autoperfect

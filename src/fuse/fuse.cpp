@@ -10,10 +10,6 @@
 namespace autoperfect {
 namespace {
 
-// A kernel must promise this much before it is worth generating, compiling and measuring.
-constexpr double least_gain = 1.15;
-constexpr double least_seconds_saved = 3e-6;
-
 struct KindName {
   RegionKind kind;
   std::string_view name;
@@ -102,11 +98,6 @@ std::vector<Stop> find_stops(
   return stops;
 }
 
-bool wins(const RegionCost& cost) {
-  return cost.unfused_seconds > least_gain * cost.fused_seconds &&
-         cost.unfused_seconds - cost.fused_seconds > least_seconds_saved;
-}
-
 }  // namespace
 
 std::string_view name(RegionKind kind) {
@@ -123,7 +114,7 @@ std::vector<RegionKind> all_region_kinds() {
 }
 
 Plan fuse(const Graph& graph, const Target& target, const FuseOptions& options) {
-  Growth growth(graph, target);
+  Growth growth(graph, target, options);
   growth.run();
   std::vector<int> order;
   for (size_t u = 0; u < growth.units().size(); ++u)
@@ -143,8 +134,9 @@ Plan fuse(const Graph& graph, const Target& target, const FuseOptions& options) 
   for (auto& region : found) {
     region.cost = cost_of(graph, region.nodes, region.inputs, region.outputs, target);
     region.reason = why_legal(graph, region);
-    bool kept = !options.gate_by_cost || wins(region.cost);
-    if (!kept) region.reason = "predicted to gain too little over MLX";
+    auto not_worth = options.gate_by_cost ? why_not_worth(region.cost, target) : std::string();
+    bool kept = not_worth.empty();
+    if (!kept) region.reason = std::move(not_worth);
     (kept ? plan.regions : plan.declined).push_back(std::move(region));
   }
   return plan;

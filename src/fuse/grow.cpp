@@ -18,9 +18,11 @@ std::vector<T> merged(const std::vector<T>& a, const std::vector<T>& b) {
 
 }  // namespace
 
-Growth::Growth(const Graph& graph, const Target& target)
+Growth::Growth(const Graph& graph, const Target& target, const FuseOptions& options)
     : graph_(graph),
       target_(target),
+      options_(options),
+      uses_(find_uses(graph)),
       flow_(graph),
       unit_of_(graph.nodes.size(), -1),
       copied_to_(graph.nodes.size()),
@@ -30,7 +32,7 @@ void Growth::run() {
   for (NodeId id = 0; id < static_cast<NodeId>(graph_.nodes.size()); ++id)
     place(id);
   sink();
-  recompute();
+  if (options_.recompute) recompute();
   join_readers();
   delay_levels();
   join_readers();
@@ -95,7 +97,8 @@ bool Growth::is_plain(NodeId id) const {
 // While regions grow only what nobody in them reads counts as an output: what is still to come may read the
 // rest. Except around a contraction, whose operands cannot be handed out as well.
 std::string Growth::why_not(const std::vector<NodeId>& nodes) const {
-  if (nodes.size() > most_nodes) return "the kernel would hold over " + std::to_string(most_nodes) + " ops";
+  if (nodes.size() > static_cast<size_t>(options_.most_ops))
+    return "the kernel would hold over " + std::to_string(options_.most_ops) + " ops";
   std::vector<ValueId> outputs;
   bool contracts = std::any_of(
       nodes.begin(), nodes.end(), [&](NodeId id) { return class_of(graph_.nodes[id].op) == OpClass::gemm; });
@@ -153,11 +156,38 @@ std::string Growth::why_not(const Unit& unit) const {
 }
 
 std::string Growth::why_too_large(const Unit& unit) const {
-  if (unit.nodes.size() > most_nodes)
-    return "the kernel would hold over " + std::to_string(most_nodes) + " ops";
+  if (unit.nodes.size() > static_cast<size_t>(options_.most_ops))
+    return "the kernel would hold over " + std::to_string(options_.most_ops) + " ops";
   if (unit.reads.size() > most_buffers)
     return "the kernel would read over " + std::to_string(most_buffers) + " buffers";
   return "";
+}
+
+// Whether the union may have a penalty: of rows that leave the cache between sweeps, or of values that
+// registers do not hold. The latter grows slowly, so a unit that takes one op after the other is asked now
+// and then.
+bool Growth::may_lose(const std::vector<int>& units, const Unit& together) const {
+  bool wide_rows = std::any_of(together.nodes.begin(), together.nodes.end(), [&](NodeId id) {
+    const Node& node = graph_.nodes[id];
+    if (class_of(node.op) != OpClass::reduction) return false;
+    auto& read = graph_.type(node.operands[0]);
+    return 2 * read.bytes() / std::max<int64_t>(1, graph_.type(node.results[0]).elements()) >
+           target_.l2_bytes;
+  });
+  constexpr size_t now_and_then = 16;
+  bool by_one = units.size() == 2 && units_[units.back()].nodes.size() == 1;
+  if (by_one && together.nodes.size() % now_and_then != 0) return wide_rows;
+  return wide_rows || together.nodes.size() > static_cast<size_t>(target_.vector_registers);
+}
+
+std::string Growth::why_no_gain(const std::vector<int>& units, const Unit& together) const {
+  if (!options_.gate_by_cost || !may_lose(units, together)) return "";
+  std::vector<std::vector<NodeId>> parts;
+  for (int u : units)
+    parts.push_back(units_[u].nodes);
+  auto gain = merge_gain(graph_, uses_, parts, target_);
+  if (!gain.refusal.empty() || gain.worth()) return gain.refusal;
+  return "the kernel would lose more to spilled values and rows read again than it saves";
 }
 
 void Growth::absorb(int into, int from, Unit together) {
@@ -181,7 +211,7 @@ void Growth::absorb(int into, int from, Unit together) {
 
 bool Growth::merge(int into, int from) {
   Unit together = union_of(units_[into], units_[from]);
-  if (!why_not(together).empty()) return false;
+  if (!why_not(together).empty() || !why_no_gain({into, from}, together).empty()) return false;
   absorb(into, from, std::move(together));
   return true;
 }
@@ -225,12 +255,18 @@ void Growth::place(NodeId id) {
 
 // Into all of them or into none: into one alone it would have to wait for the others.
 std::string Growth::join(int unit, const std::vector<int>& latest) {
-  if (latest.size() > most_nodes) return "the kernel would hold over " + std::to_string(most_nodes) + " ops";
+  if (latest.size() > static_cast<size_t>(options_.most_ops))
+    return "the kernel would hold over " + std::to_string(options_.most_ops) + " ops";
   Unit together = units_[unit];
   for (int u : latest)
     together = union_of(units_[u], together);
   bool extended = latest.size() == 1 && extends(units_[latest[0]], units_[unit].nodes[0]);
   auto reason = extended ? why_too_large(together) : why_not(together);
+  if (reason.empty() && !extended) {
+    auto parts = latest;
+    parts.push_back(unit);
+    reason = why_no_gain(parts, together);
+  }
   if (!reason.empty()) return reason;
   for (size_t k = 1; k < latest.size(); ++k)
     absorb(latest[0], latest[k], {});

@@ -17,8 +17,7 @@
 
 namespace autoperfect {
 
-// More nodes or buffers than this make a kernel that spills registers and compiles slowly.
-constexpr size_t most_nodes = 128;
+// More than this make a kernel that runs out of registers for its pointers.
 constexpr size_t most_buffers = 24;
 
 struct Unit {
@@ -32,7 +31,7 @@ struct Unit {
 
 class Growth {
  public:
-  Growth(const Graph& graph, const Target& target);
+  Growth(const Graph& graph, const Target& target, const FuseOptions& options);
   void run();
 
   const Flow& flow() const { return flow_; }
@@ -59,6 +58,8 @@ class Growth {
   std::string why_not(const std::vector<NodeId>& nodes) const;
   std::string why_not(const Unit& unit) const;
   std::string why_too_large(const Unit& unit) const;
+  bool may_lose(const std::vector<int>& units, const Unit& together) const;
+  std::string why_no_gain(const std::vector<int>& units, const Unit& together) const;
   Unit union_of(const Unit& a, const Unit& b) const;
   void absorb(int into, int from, Unit together);
   bool merge(int into, int from);
@@ -70,6 +71,8 @@ class Growth {
 
   const Graph& graph_;
   const Target& target_;
+  const FuseOptions& options_;
+  Uses uses_;
   Flow flow_;
   std::vector<Unit> units_;
   std::vector<int> unit_of_;                 // per node: the unit that computes it, -1: none

@@ -1,34 +1,8 @@
 #include "ir/graph.h"
 
-#include <algorithm>
-
-#include "ir/identifier.h"
-
 namespace autoperfect {
 
 namespace {
-
-// `name`, or with the first suffix after all that are taken: x, x_1, x_2...
-std::string unique_name(const Graph& graph, const std::string& wanted) {
-  std::string name = wanted.empty()          ? "t" + std::to_string(graph.values.size())
-                     : is_value_name(wanted) ? wanted
-                                             : to_identifier(wanted);
-  bool taken = false;
-  int64_t next = 1;
-  for (const auto& value : graph.values) {
-    const auto& other = value.name;
-    if (other.compare(0, name.size(), name) != 0) continue;
-    if (other.size() == name.size()) taken = true;
-    if (other.size() < name.size() + 2 || other.size() > name.size() + 10 || other[name.size()] != '_')
-      continue;
-    auto digits = other.substr(name.size() + 1);
-    bool is_number = digits.find_first_not_of("0123456789") == std::string::npos;
-    if (is_number) next = std::max(next, static_cast<int64_t>(std::stoll(digits)) + 1);
-  }
-  // Digits with a suffix are no name.
-  if (taken && !is_identifier(name)) return unique_name(graph, "t" + name);
-  return taken ? name + "_" + std::to_string(next) : name;
-}
 
 AttributeValue constant_value(double value, Dtype dtype) {
   if (dtype == Dtype::bool_) return value != 0;
@@ -49,7 +23,7 @@ int64_t TensorType::elements() const {
 ValueId Graph::add_input(const std::string& name, TensorType type, const std::string& captured_hash) {
   auto id = static_cast<ValueId>(values.size());
   Value value;
-  value.name = unique_name(*this, name);
+  value.name = names.unique(values, name);
   value.type = std::move(type);
   values.push_back(std::move(value));
   inputs.push_back({id, captured_hash});
@@ -69,7 +43,7 @@ NodeId Graph::add_node(
   node.attributes = std::move(attributes);
   for (size_t i = 0; i < types.size(); ++i) {
     Value value;
-    value.name = unique_name(*this, name);
+    value.name = names.unique(values, name);
     value.type = std::move(types[i]);
     value.producer = id;
     value.result = static_cast<int>(i);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/attribute.h"
+#include "ir/name_table.h"
 #include "ir/op.h"
 #include "support/result.h"
 
@@ -55,6 +56,7 @@ struct Graph {
   std::vector<Node> nodes;  // in a topological order: operands come from inputs or earlier nodes
   std::vector<Input> inputs;
   std::vector<ValueId> outputs;
+  NameTable names;  // of the values, for add_input and add_node
 
   ValueId add_input(const std::string& name, TensorType type, const std::string& captured_hash = "");
   // Appends a node with results of the given types. Names are made unique by a suffix; an empty name becomes

@@ -98,6 +98,7 @@ ValueId Raising::named(ValueId v, const std::string& name) {
     holder->name = other;
   }
   values[v].name = name;
+  graph_.names = NameTable();
   return v;
 }
 

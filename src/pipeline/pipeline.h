@@ -13,6 +13,7 @@
 #include "dispatch/dispatch.h"
 #include "fuse/plan_text.h"
 #include "gate/gate.h"
+#include "pipeline/stage_times.h"
 
 namespace autoperfect {
 
@@ -21,6 +22,7 @@ enum class RegionCode : uint8_t {
   tuned,    // the winner, a kernel or MLX
   raised,   // MLX operations as raise() gives them; nothing is compiled
   untimed,  // a kernel the gate admits, whatever its time; MLX only where there is none
+  none,     // MLX: every stage up to `lower`, and no kernel (what planning takes)
 };
 
 struct CompileOptions {
@@ -64,21 +66,27 @@ class Program {
   // Per region of the plan; null where MLX's own operations run.
   const std::vector<std::shared_ptr<const Executable>>& executables() const { return executables_; }
   bool plain() const { return plain_; }  // nothing of ours runs
+  const StageTimes& times() const { return times_; }
+  const Steps& steps() const { return *steps_; }
 
  private:
   explicit Program(mlx::core::Stream stream) : stream_(stream) {}
+  void prepare(const CompileOptions& options);
+  void lower_regions();
   void tune_regions(const CompileOptions& options);
   ArrayFunction plain_function(const Region& region, const Kernel& kernel) const;
   void link();
 
   Captured captured_;
   Canonical canonical_;
+  std::vector<ValueId> sources_;  // of the canonical values, see find_sources
   Plan plan_;
   std::vector<RegionOutcome> outcomes_;
   std::vector<std::shared_ptr<const Executable>> executables_;
   std::shared_ptr<const Steps> steps_;
   mlx::core::Stream stream_;
   bool plain_ = true;
+  StageTimes times_;
 };
 
 // The C++ face: the types of mlx::core::compile.

@@ -47,20 +47,11 @@ std::shared_ptr<Program> Program::build(
     const CompileOptions& options,
     const SourceLines* lines) {
   auto program = std::shared_ptr<Program>(new Program(mx::default_stream(mx::default_device())));
-  program->captured_ = capture(fn, arguments, lines);
-  dump("capture", print(program->captured_.graph));
+  program->times_.run("capture", [&] { program->captured_ = capture(fn, arguments, lines); });
+  dump("capture", [&] { return print(program->captured_.graph); });
   if (program->captured_.uses_tracers) return program;
   try {
-    program->canonical_ = canonicalize(program->captured_.graph);
-    dump("canonicalize", print(program->canonical_.graph));
-    if (mx::default_device() == mx::Device::cpu) {
-      auto fuse_options = options.fuse;
-      if (!fuse_options.can_generate) fuse_options.can_generate = can_generate;
-      program->plan_ = fuse(program->canonical_.graph, this_machine(), fuse_options);
-      dump("fuse", print(program->canonical_.graph, program->plan_));
-      program->tune_regions(options);
-    }
-    program->link();
+    program->prepare(options);
   } catch (const InternalError& error) {
     if (options.strict) throw;
     // The outer door: our own bug must not cost the user an answer.
@@ -74,33 +65,52 @@ std::shared_ptr<Program> Program::build(
   return program;
 }
 
+void Program::prepare(const CompileOptions& options) {
+  times_.run("canonicalize", [&] { canonical_ = canonicalize(captured_.graph); });
+  dump("canonicalize", [&] { return print(canonical_.graph); });
+  if (mx::default_device() == mx::Device::cpu) {
+    auto fuse_options = options.fuse;
+    if (!fuse_options.can_generate) fuse_options.can_generate = can_generate;
+    times_.run("fuse", [&] { plan_ = fuse(canonical_.graph, this_machine(), fuse_options); });
+    dump("fuse", [&] { return print(canonical_.graph, plan_); });
+    times_.run("lower", [&] { lower_regions(); });
+    if (options.region_code != RegionCode::none) times_.run("tune", [&] { tune_regions(options); });
+  }
+  times_.run("link", [&] { link(); });
+}
+
+void Program::lower_regions() {
+  for (auto& region : plan_.regions) {
+    RegionOutcome outcome;
+    outcome.region = region;
+    if (auto kernel = lower(canonical_.graph, region)) {
+      dump("lower", [&] { return print(*kernel); });
+      outcome.signature = signature(*kernel);
+      outcome.kernel = std::move(*kernel);
+    } else {
+      outcome.reason = format(kernel.errors());
+    }
+    outcomes_.push_back(std::move(outcome));
+  }
+}
+
 void Program::tune_regions(const CompileOptions& options) {
   std::vector<TuneTask> tasks;
   std::vector<size_t> region_of_task;
   std::vector<std::unique_ptr<RegionRunner>> runners;
+  sources_ = find_sources(canonical_);
   executables_.resize(plan_.regions.size());
-  for (size_t r = 0; r < plan_.regions.size(); ++r) {
-    RegionOutcome outcome;
-    outcome.region = plan_.regions[r];
-    auto kernel = lower(canonical_.graph, outcome.region);
-    if (!kernel) {
-      outcome.reason = format(kernel.errors());
-      outcomes_.push_back(std::move(outcome));
-      continue;
-    }
-    dump("lower", print(*kernel));
-    outcome.kernel = *kernel;
-    outcome.signature = signature(*kernel);
+  for (size_t r = 0; r < outcomes_.size(); ++r) {
+    auto& outcome = outcomes_[r];
+    if (outcome.signature.empty()) continue;
     if (options.region_code == RegionCode::raised) {
-      executables_[r] = make_executable(*kernel, nullptr);
-      outcomes_.push_back(std::move(outcome));
+      executables_[r] = make_executable(outcome.kernel, nullptr);
       continue;
     }
-    auto plain = [this, region = outcome.region, kernel = *kernel] { return plain_function(region, kernel); };
-    runners.push_back(std::make_unique<RegionRunner>(*kernel, plain, stream_));
-    tasks.push_back({*kernel, runners.back().get()});
+    auto plain = [this, &outcome] { return plain_function(outcome.region, outcome.kernel); };
+    runners.push_back(std::make_unique<RegionRunner>(outcome.kernel, plain, stream_));
+    tasks.push_back({outcome.kernel, runners.back().get()});
     region_of_task.push_back(r);
-    outcomes_.push_back(std::move(outcome));
   }
   TuneOptions tune_options;
   if (options.region_code == RegionCode::untimed) tune_options.untimed_schedule = options.schedule;
@@ -124,7 +134,7 @@ void Program::tune_regions(const CompileOptions& options) {
 // The region as MLX runs it: from the captured primitives, or, where the region holds only a part of one,
 // from its own operations.
 ArrayFunction Program::plain_function(const Region& region, const Kernel& kernel) const {
-  auto steps = make_steps(captured_, canonical_, {}, region.inputs, region.outputs);
+  auto steps = make_steps(captured_, canonical_, sources_, {}, region.inputs, region.outputs);
   if (!steps)
     return [graph = raise(kernel)](const std::vector<mx::array>& inputs) { return interpret(graph, inputs); };
   auto plain = std::make_shared<const Steps>(std::move(*steps));
@@ -137,8 +147,14 @@ void Program::link() {
   std::vector<KernelChoice> kernels;
   for (size_t r = 0; r < executables_.size(); ++r)
     if (executables_[r]) kernels.push_back({&plan_.regions[r], executables_[r]});
+  sources_ = find_sources(canonical_);
   auto steps = make_steps(
-      captured_, canonical_, kernels, input_values(canonical_, captured_.graph), canonical_.graph.outputs);
+      captured_,
+      canonical_,
+      sources_,
+      kernels,
+      input_values(canonical_, captured_.graph),
+      canonical_.graph.outputs);
   if (!steps) throw InternalError("link: " + format(steps.errors()));
   steps_ = std::make_shared<const Steps>(std::move(*steps));
 }

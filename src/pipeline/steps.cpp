@@ -1,8 +1,7 @@
 #include "pipeline/steps.h"
 
-#include <algorithm>
-#include <map>
-#include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "mlx/transforms.h"
 
@@ -16,7 +15,11 @@ namespace mx = mlx::core;
 struct TensorId {
   bool canonical;
   ValueId value;
-  auto operator<=>(const TensorId&) const = default;
+  bool operator==(const TensorId&) const = default;
+};
+
+struct TensorIdHash {
+  size_t operator()(TensorId id) const { return std::hash<int64_t>()(int64_t{2} * id.value + id.canonical); }
 };
 
 // The way to a wanted value leads past the given ones.
@@ -30,12 +33,12 @@ struct Origin {
 
 class StepMaker {
  public:
-  StepMaker(const Captured& captured, const Canonical& canonical, const std::vector<KernelChoice>& kernels)
-      : captured_(captured), canonical_(canonical) {
-    // The first source value of each tensor: its producer reads only earlier ones, so replaying never goes in
-    // circles.
-    for (size_t s = canonical.value_of_source.size(); s-- > 0;)
-      if (ValueId v = canonical.value_of_source[s]; v >= 0) source_of_[v] = static_cast<ValueId>(s);
+  StepMaker(
+      const Captured& captured,
+      const Canonical& canonical,
+      const std::vector<ValueId>& sources,
+      const std::vector<KernelChoice>& kernels)
+      : captured_(captured), canonical_(canonical), sources_(sources) {
     for (auto& kernel : kernels)
       for (ValueId v : kernel.region->outputs)
         kernel_of_[v] = &kernel;
@@ -70,10 +73,11 @@ class StepMaker {
 
   const Captured& captured_;
   const Canonical& canonical_;
-  std::map<ValueId, ValueId> source_of_;
-  std::map<ValueId, const KernelChoice*> kernel_of_;
-  std::set<ValueId> given_;
-  std::map<TensorId, int> slot_of_;
+  const std::vector<ValueId>& sources_;
+  // Not vectors over the graph: a program has many lists of steps, most of them of a few nodes.
+  std::unordered_map<ValueId, const KernelChoice*> kernel_of_;
+  std::unordered_set<ValueId> given_;
+  std::unordered_map<TensorId, int, TensorIdHash> slot_of_;
   Steps steps_;
 };
 
@@ -113,10 +117,9 @@ Origin StepMaker::origin(TensorId id) const {
       origin.makes.push_back({true, v});
     return origin;
   }
-  auto source = source_of_.find(id.value);
-  bool replayable = source != source_of_.end() && captured_.graph.values[source->second].producer >= 0 &&
-                    !shows_ours(id.value);
-  if (replayable) return replay_of(source->second);
+  ValueId source = sources_[id.value];
+  bool replayable = source >= 0 && captured_.graph.values[source].producer >= 0 && !shows_ours(id.value);
+  if (replayable) return replay_of(source);
   NodeId node = canonical_.graph.values[id.value].producer;
   if (node < 0) throw NotGiven{};
   origin.step.kind = Step::Kind::apply;
@@ -131,7 +134,7 @@ Origin StepMaker::origin(TensorId id) const {
 // Depth first without recursion: a step is emitted once all it needs has a slot.
 void StepMaker::make(TensorId wanted) {
   std::vector<std::pair<TensorId, bool>> stack{{wanted, false}};
-  std::set<TensorId> open;
+  std::unordered_set<TensorId, TensorIdHash> open;
   while (!stack.empty()) {
     auto [id, expanded] = stack.back();
     stack.pop_back();
@@ -170,24 +173,37 @@ void StepMaker::emit(Origin found) {
 }
 
 void StepMaker::find_last_uses() {
-  std::set<int> kept(steps_.wanted.begin(), steps_.wanted.end());
+  std::vector<bool> kept(steps_.slots, false);
+  for (int slot : steps_.wanted)
+    kept[slot] = true;
   for (auto it = steps_.steps.rbegin(); it != steps_.steps.rend(); ++it) {
     for (auto* slots : {&it->inputs, &it->outputs})
       for (int slot : *slots)
-        if (slot >= 0 && kept.insert(slot).second) it->last_uses.push_back(slot);
+        if (slot >= 0 && !kept[slot]) {
+          kept[slot] = true;
+          it->last_uses.push_back(slot);
+        }
   }
 }
 
 }  // namespace
 
+std::vector<ValueId> find_sources(const Canonical& canonical) {
+  std::vector<ValueId> sources(canonical.graph.values.size(), -1);
+  for (size_t s = canonical.value_of_source.size(); s-- > 0;)
+    if (ValueId v = canonical.value_of_source[s]; v >= 0) sources[v] = static_cast<ValueId>(s);
+  return sources;
+}
+
 Result<Steps> make_steps(
     const Captured& captured,
     const Canonical& canonical,
+    const std::vector<ValueId>& sources,
     const std::vector<KernelChoice>& kernels,
     const std::vector<ValueId>& given,
     const std::vector<ValueId>& wanted) {
   try {
-    return StepMaker(captured, canonical, kernels).run(given, wanted);
+    return StepMaker(captured, canonical, sources, kernels).run(given, wanted);
   } catch (const NotGiven&) {
     return Diagnostic{"pipeline", "not-given", "a wanted value needs an input that is not given", {}, ""};
   }

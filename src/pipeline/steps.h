@@ -36,6 +36,10 @@ struct KernelChoice {
   std::shared_ptr<const Executable> executable;
 };
 
+// The first value of the captured graph that became each canonical one, or -1: its producer reads only
+// earlier ones, so replaying never goes in circles. Made once, for all lists of steps of a program.
+std::vector<ValueId> find_sources(const Canonical& canonical);
+
 // Steps that compute the `wanted` values of the canonical graph from the `given` ones. Values the chosen
 // kernels do not make are replayed from the captured program where it has them, so that what MLX keeps whole
 // stays whole. An error when that needs more than is given: a captured op may be lowered to several that lie
@@ -43,6 +47,7 @@ struct KernelChoice {
 Result<Steps> make_steps(
     const Captured& captured,
     const Canonical& canonical,
+    const std::vector<ValueId>& sources,
     const std::vector<KernelChoice>& kernels,
     const std::vector<ValueId>& given,
     const std::vector<ValueId>& wanted);

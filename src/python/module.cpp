@@ -10,6 +10,7 @@
 #include "ir/kernel_text.h"
 #include "python/compiled_function.h"
 #include "python/inspect.h"
+#include "python/planning.h"
 #include "python/replayed.h"
 #include "python/stages.h"
 
@@ -119,6 +120,7 @@ NB_MODULE(_core, m) {
       });
   add_inspection(m);
   add_stages(m);
+  add_planning(m);
   m.def(
       "_replay",
       [](nb::callable function, const Arrays& arguments) {

@@ -1,0 +1,132 @@
+#include "python/planning.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+
+#include "ir/graph_text.h"
+#include "pipeline/predict.h"
+#include "python/trees.h"
+#include "tune/machine.h"
+
+namespace autoperfect::python {
+
+namespace {
+
+using namespace nb::literals;
+
+// To be called without the GIL; MLX's trace calls it back.
+ArrayFunction to_array_function(const nb::callable& function) {
+  return [&function](const Arrays& placeholders) {
+    nb::gil_scoped_acquire gil;
+    nb::list given;
+    for (const auto& placeholder : placeholders)
+      given.append(to_python(placeholder));
+    Arrays outputs;
+    OutputTree::flatten(function(*given).ptr(), outputs);
+    return outputs;
+  };
+}
+
+nb::dict figures_of(const Program& program) {
+  nb::dict figures, seconds;
+  for (const auto& [stage, time] : program.times().all())
+    seconds[stage.c_str()] = time;
+  figures["seconds"] = seconds;
+  figures["captured_ops"] = program.captured().graph.nodes.size();
+  figures["canonical_ops"] = program.graph().nodes.size();
+  figures["regions"] = program.plan().regions.size();
+  return figures;
+}
+
+// Peak of the memory alive, as MLX runs the captured program and as the plan does.
+nb::tuple live_bytes(const Program& program) {
+  std::vector<std::vector<NodeId>> groups;
+  for (const auto& region : program.plan().regions)
+    groups.push_back(region.nodes);
+  return nb::make_tuple(peak_live_bytes(program.captured().graph), peak_live_bytes(program.graph(), groups));
+}
+
+nb::list region_costs(const Program& program) {
+  nb::list rows;
+  for (const auto& region : program.plan().regions) {
+    nb::dict row;
+    row["bound"] = std::string(name(region.cost.bound));
+    row["bytes"] = region.cost.bytes_read + region.cost.bytes_written;
+    row["flops"] = region.cost.flops;
+    row["fused_seconds"] = region.cost.fused_seconds;
+    row["unfused_seconds"] = region.cost.unfused_seconds;
+    rows.append(row);
+  }
+  return rows;
+}
+
+}  // namespace
+
+PlannedFunction::PlannedFunction(
+    nb::callable function, const Arrays& arguments, const CompileOptions& options) {
+  nb::gil_scoped_release released;
+  program_ = Program::build(to_array_function(function), arguments, options);
+}
+
+Arrays PlannedFunction::call(const Arrays& arguments) const {
+  nb::gil_scoped_release released;
+  return program_->call(arguments);
+}
+
+int PlannedFunction::kernels() const {
+  const auto& outcomes = program_->outcomes();
+  return static_cast<int>(
+      std::count_if(outcomes.begin(), outcomes.end(), [](const auto& outcome) { return !outcome.use_mlx; }));
+}
+
+void add_planning(nb::module_& module) {
+  nb::class_<PlannedFunction>(module, "PlannedFunction")
+      .def(
+          "__init__",
+          [](PlannedFunction* self,
+             nb::callable function,
+             const Arrays& arguments,
+             bool kernels,
+             bool gate_by_cost,
+             int most_ops,
+             bool recompute) {
+            CompileOptions options;
+            options.region_code = kernels ? RegionCode::untimed : RegionCode::none;
+            options.fuse.gate_by_cost = gate_by_cost;
+            options.fuse.most_ops = most_ops;
+            options.fuse.recompute = recompute;
+            new (self) PlannedFunction(std::move(function), arguments, options);
+          },
+          "function"_a,
+          "arguments"_a,
+          "kernels"_a = true,
+          "gate_by_cost"_a = true,
+          "most_ops"_a = FuseOptions().most_ops,
+          "recompute"_a = true)
+      .def("__call__", &PlannedFunction::call, "arguments"_a)
+      .def_prop_ro("kernels", &PlannedFunction::kernels)
+      .def_prop_ro("figures", [](const PlannedFunction& self) { return figures_of(self.program()); })
+      .def_prop_ro("live_bytes", [](const PlannedFunction& self) { return live_bytes(self.program()); })
+      .def_prop_ro("region_costs", [](const PlannedFunction& self) { return region_costs(self.program()); })
+      .def_prop_ro(
+          "plan",
+          [](const PlannedFunction& self) { return print(self.program().graph(), self.program().plan()); })
+      .def_prop_ro("predicted_seconds", [](const PlannedFunction& self) {
+        return predict_seconds(self.program(), this_machine());
+      });
+  module.def(
+      "machine",
+      [] {
+        const Target& target = this_machine();
+        nb::dict row;
+        row["copy_bytes_per_second"] = target.copy_bytes_per_second;
+        row["flops_per_second"] = target.flops_per_second;
+        row["threads"] = target.threads;
+        return row;
+      },
+      "What this machine reaches, as the cost model takes it.");
+}
+
+}  // namespace autoperfect::python
