@@ -29,6 +29,7 @@ Rules rules_of_canonicalize() {
   Rules all;
   for (const auto& [name, rule] : rules)
     all.rules.push_back(rule);
+  all.expansions = {expand_results};
   all.merges = true;
   return all;
 }

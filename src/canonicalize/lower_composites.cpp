@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "canonicalize/composer.h"
 #include "canonicalize/passes.h"
 #include "ir/scalar_semantics.h"
 
@@ -132,14 +133,43 @@ class Lowering {
   const TensorType& type_;
 };
 
+// A product of sizes, or its inverse: a constant, as shapes are known.
+ValueId count_elements(Rewriter& to, const Draft& node) {
+  double count = 1;
+  for (auto axis : node.attributes.get<std::vector<int64_t>>("axes"))
+    count *= static_cast<double>(to.shape(node.operands[0])[axis]);
+  if (node.attributes.get_or("inverted", false)) count = 1 / count;
+  return to.add_constant(round_to(node.type.dtype, count), node.type.dtype, "_count");
+}
+
+std::optional<ValueId> lower_library_function(Rewriter& to, const Draft& node) {
+  switch (node.op) {
+    case Op::rms_norm:
+    case Op::layer_norm:
+      return lower_norm(to, node);
+    case Op::rope:
+      return lower_rope(to, node);
+    case Op::scaled_dot_product_attention:
+      return lower_attention(to, node);
+    case Op::cross_entropy:
+      return lower_cross_entropy(to, node);
+    default:
+      return std::nullopt;
+  }
+}
+
+bool is_complex_or_empty(const TensorType& type) {
+  return type.dtype == Dtype::c64 || type.elements() == 0;
+}
+
 }  // namespace
 
 // Complex ones stay, and those of an empty axis, which has no maximum.
 std::optional<ValueId> lower_composites(Rewriter& to, const Draft& node) {
-  if (!is_lowered(node.op)) return std::nullopt;
-  const TensorType& operand = to.type(node.operands[0]);
-  if (operand.dtype == Dtype::c64 || operand.elements() == 0) return std::nullopt;
-  return Lowering(to, node).run();
+  if (class_of(node.op) != OpClass::composite || node.operands.empty()) return std::nullopt;
+  if (node.op == Op::number_of_elements) return count_elements(to, node);
+  if (is_complex_or_empty(to.type(node.operands[0])) || is_complex_or_empty(node.type)) return std::nullopt;
+  return is_lowered(node.op) ? Lowering(to, node).run() : lower_library_function(to, node);
 }
 
 }  // namespace autoperfect

@@ -99,13 +99,25 @@ class ViewOfBroadcast {
     return repeated(to_.add(Op::slice, {padded()}, slice_attributes(ranges, narrow_)));
   }
 
-  // Only where it adds and drops axes of size 1.
+  // Where it adds and drops axes of size 1, or splits and merges only axes over which nothing varies.
   std::optional<ValueId> reshape() {
-    if (!same_but_ones(wide_, node_.type.shape)) return std::nullopt;
-    const auto from = wide_axes(wide_), axes = wide_axes(node_.type.shape);
-    Shape shape(node_.type.shape.size(), 1);
-    for (size_t i = 0; i < axes.size(); ++i)
-      shape[axes[i]] = narrow_[from[i]];
+    const Shape& to = node_.type.shape;
+    Shape shape(to.size(), 1);
+    if (same_but_ones(wide_, to)) {
+      const auto from = wide_axes(wide_), axes = wide_axes(to);
+      for (size_t i = 0; i < axes.size(); ++i)
+        shape[axes[i]] = narrow_[from[i]];
+    } else {
+      const size_t before = common_prefix(wide_, to);
+      const size_t after = std::min(common_suffix(wide_, to), std::min(wide_.size(), to.size()) - before);
+      const auto regrouped_end = narrow_.end() - static_cast<int64_t>(after);
+      if (std::any_of(narrow_.begin() + static_cast<int64_t>(before), regrouped_end, [](int64_t n) {
+            return n != 1;
+          }))
+        return std::nullopt;
+      std::copy_n(narrow_.begin(), before, shape.begin());
+      std::copy_n(regrouped_end, after, shape.end() - static_cast<int64_t>(after));
+    }
     return repeated(to_.add_reshape(once_, std::move(shape)));
   }
 

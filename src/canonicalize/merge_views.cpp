@@ -85,14 +85,6 @@ std::optional<ValueId> slice_of_transpose(Rewriter& to, const Node& inner, const
   return to.add_transpose(part, axes);
 }
 
-// How many axes at the end two shapes have in common.
-size_t common_suffix(const Shape& a, const Shape& b) {
-  size_t count = 0;
-  while (count < a.size() && count < b.size() && a[a.size() - 1 - count] == b[b.size() - 1 - count])
-    ++count;
-  return count;
-}
-
 // Where the reshape only adds and drops axes of size 1, or the slice only cuts axes that the reshape keeps at
 // the end.
 std::optional<ValueId> slice_of_reshape(

@@ -9,6 +9,9 @@ namespace autoperfect {
 // softmax, mean... as the primitives MLX eager computes them with, and its roundings.
 std::optional<ValueId> lower_composites(Rewriter& to, const Draft& node);
 
+// The same for nodes of several results: parts of a split are slices, a quotient with remainder is two nodes.
+std::vector<ValueId> expand_results(Rewriter& to, const Graph& source, const Node& node);
+
 // One spelling of a node: default attributes left out, slices from first to last element, `full` as
 // `broadcast`, `less` for `greater`, a contraction with a matrix over two axes.
 std::optional<ValueId> spell_once(Rewriter& to, const Draft& node);

@@ -60,11 +60,9 @@ Rewrite Rewriter::run() && {
   copy_inputs();
   for (const auto& node : source_.nodes) {
     where_ = node.where;
-    if (node.results.size() == 1) {
-      visit(node);
-    } else {
-      visit_several(node);
-    }
+    if (!node.results.empty()) prefix_ = source_.values[node.results[0]].name;
+    if (expand(node)) continue;
+    node.results.size() == 1 ? visit(node) : keep_several(node);
   }
   for (auto output : source_.outputs)
     graph_.outputs.push_back(of(output));
@@ -79,7 +77,6 @@ const Node* Rewriter::producer(ValueId v, Op op) const {
 void Rewriter::visit(const Node& node) {
   const ValueId result = node.results[0];
   const Value& value = source_.values[result];
-  prefix_ = value.name;
   Draft draft{node.op, {}, node.attributes, value.type};
   for (auto operand : node.operands)
     draft.operands.push_back(of(operand));
@@ -99,19 +96,21 @@ void Rewriter::visit(const Node& node) {
   value_of_[result] = append(std::move(draft), hash, value.name);
 }
 
-void Rewriter::visit_several(const Node& node) {
-  prefix_ = node.results.empty() ? std::string_view("t") : source_.values[node.results[0]].name;
-  for (auto expand : rules_.expansions) {
+bool Rewriter::expand(const Node& node) {
+  for (auto expansion : rules_.expansions) {
     const size_t first_new = graph_.values.size();
-    const auto values = expand(*this, source_, node);
+    const auto values = expansion(*this, source_, node);
     if (values.empty()) continue;
     for (size_t i = 0; i < values.size(); ++i) {
       take_name(values[i], node.results[i], first_new);
       value_of_[node.results[i]] = values[i];
     }
-    changed_ = true;
-    return;
+    return changed_ = true;
   }
+  return false;
+}
+
+void Rewriter::keep_several(const Node& node) {
   const auto id = static_cast<NodeId>(graph_.nodes.size());
   Node kept{node.op, {}, {}, node.attributes, node.where};
   for (auto operand : node.operands)

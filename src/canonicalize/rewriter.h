@@ -38,7 +38,7 @@ class Rewriter;
 // the draft itself.
 using Rule = std::optional<ValueId> (*)(Rewriter& to, const Draft& node);
 
-// The same for a node of several results: one value each; none where it stays.
+// The same for a node of any number of results: one value each; none where it stays.
 using Expansion = std::vector<ValueId> (*)(Rewriter& to, const Graph& source, const Node& node);
 
 struct Rules {
@@ -82,7 +82,8 @@ class Rewriter {
   Rewrite run() &&;
   void copy_inputs();
   void visit(const Node& node);
-  void visit_several(const Node& node);
+  bool expand(const Node& node);
+  void keep_several(const Node& node);
   std::optional<ValueId> rewritten(const Draft& draft);
   std::optional<ValueId> find_equal(const Draft& draft, uint64_t hash) const;
   uint64_t hash_of_draft(const Draft& draft) const;
@@ -99,7 +100,7 @@ class Rewriter {
   std::unordered_multimap<uint64_t, ValueId> by_hash_;
   std::unordered_set<std::string> names_;
   std::unordered_map<std::string, int> last_suffix_;
-  std::string_view prefix_;            // name of the node being rewritten
+  std::string_view prefix_ = "t";      // name of the node being rewritten
   std::string_view suffix_ = "_part";  // of the node that is being added
   Where where_;
   bool changed_ = false;

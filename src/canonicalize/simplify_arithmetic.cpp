@@ -104,6 +104,12 @@ std::optional<ValueId> simplify_arithmetic(Rewriter& to, const Draft& node) {
       return operand_of(to, node.operands[0], Op::neg);
     case Op::logical_not:
       return simplify_negation(to, node);
+    case Op::logical_and:
+    case Op::logical_or:
+    case Op::maximum:
+    case Op::minimum:
+      if (node.operands[0] != node.operands[1]) return std::nullopt;
+      return node.operands[0];
     case Op::select: {
       const ValueId then = node.operands[1], otherwise = node.operands[2];
       if (then == otherwise) return to.add_broadcast(then, node.type.shape);

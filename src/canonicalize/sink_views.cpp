@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "canonicalize/passes.h"
+#include "canonicalize/views.h"
 
 namespace autoperfect {
 
@@ -30,9 +31,7 @@ struct Regrouping {
 };
 
 Regrouping regrouping_of(const Shape& from, const Shape& to) {
-  size_t kept = 0;
-  while (kept < from.size() && kept < to.size() && from[from.size() - 1 - kept] == to[to.size() - 1 - kept])
-    ++kept;
+  const size_t kept = common_suffix(from, to);
   return {prefix(from, kept), prefix(to, kept), kept};
 }
 

@@ -69,7 +69,10 @@ std::optional<ValueId> spell_once(Rewriter& to, const Draft& node) {
 }
 
 std::optional<ValueId> order_operands(Rewriter& to, const Draft& node) {
-  if (!is_commutative(node.op) || !to.precedes(node.operands[1], node.operands[0])) return std::nullopt;
+  // logaddexp asks which operand is larger, which complex numbers do not say.
+  const bool commutes =
+      is_commutative(node.op) || (node.op == Op::logaddexp && node.type.dtype != Dtype::c64);
+  if (!commutes || !to.precedes(node.operands[1], node.operands[0])) return std::nullopt;
   return to.add(node.op, {node.operands[1], node.operands[0]}, node.attributes);
 }
 

@@ -63,4 +63,12 @@ bool same_but_ones(const Shape& a, const Shape& b) {
   }
 }
 
+size_t common_prefix(const Shape& a, const Shape& b) {
+  return std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
+}
+
+size_t common_suffix(const Shape& a, const Shape& b) {
+  return std::mismatch(a.rbegin(), a.rend(), b.rbegin(), b.rend()).first - a.rbegin();
+}
+
 }  // namespace autoperfect

@@ -26,4 +26,8 @@ bool same_but_ones(const Shape& a, const Shape& b);
 // The axes that are not of size 1, in order.
 std::vector<size_t> wide_axes(const Shape& shape);
 
+// How many axes two shapes have in common at the start, and at the end.
+size_t common_prefix(const Shape& a, const Shape& b);
+size_t common_suffix(const Shape& a, const Shape& b);
+
 }  // namespace autoperfect

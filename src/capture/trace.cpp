@@ -1,5 +1,6 @@
 #include "capture/trace.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
@@ -16,7 +17,7 @@ using Id = std::uintptr_t;
 // What is known of an array of the graph before it is decided whether it becomes a node or a leaf.
 struct Fact {
   bool depends = false;  // on an argument
-  bool cheap = false;    // a constant that costs no memory to make again: a view, a range, a filled array
+  bool cheap = false;    // a constant made of ranges and numbers, element by element
   bool visited = false;
 };
 
@@ -94,16 +95,18 @@ class Walk {
     if (inside_another_ && a.is_tracer()) trace_.uses_tracers = true;
   }
 
+  // What is made from nothing but ranges and numbers is part of the program, whatever device would compute
+  // it.
   bool is_cheap(const mx::array& a) {
-    switch (constant_cost(a.primitive())) {
-      case ConstantCost::none:
-        return true;
-      case ConstantCost::of_input:
-        return a.inputs().size() == 1 && facts_[a.inputs()[0].id()].cheap;
-      case ConstantCost::data:
-        return false;
+    auto cost = constant_cost(a.primitive());
+    if (cost == ConstantCost::none) return true;
+    if (cost == ConstantCost::data) {
+      auto mapped = map_primitive(a);
+      if (!mapped || class_of(mapped->op) != OpClass::elementwise) return false;
     }
-    return false;
+    return std::all_of(a.inputs().begin(), a.inputs().end(), [this](const mx::array& input) {
+      return facts_[input.id()].cheap;
+    });
   }
 
   bool becomes_node(const mx::array& a) {

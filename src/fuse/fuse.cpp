@@ -130,6 +130,7 @@ Plan fuse(const Graph& graph, const Target& target, const FuseOptions& options) 
   }
   std::reverse(found.begin(), found.end());
   Plan plan;
+  plan.attentions = recognize_attention(graph);
   plan.stops = find_stops(graph, growth, found, findings.refusals);
   for (auto& region : found) {
     region.cost = cost_of(graph, region.nodes, region.inputs, region.outputs, target);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cost/cost.h"
+#include "fuse/recognize_attention.h"
 #include "ir/graph.h"
 
 namespace autoperfect {
@@ -44,6 +45,7 @@ struct Plan {
   std::vector<Region> regions;   // in an order in which they can run
   std::vector<Region> declined;  // legal, but the cost gate expects no gain; reason says so
   std::vector<Stop> stops;
+  std::vector<AttentionMatch> attentions;  // what a library function could run as one
 };
 
 struct FuseOptions {

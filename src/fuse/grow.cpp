@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "cost/weight.h"
 #include "fuse/legal.h"
 #include "fuse/trace.h"
+#include "ir/constant_nodes.h"
 
 namespace autoperfect {
 namespace {
@@ -24,6 +26,7 @@ Growth::Growth(const Graph& graph, const Target& target, const FuseOptions& opti
       options_(options),
       uses_(find_uses(graph)),
       flow_(graph),
+      is_constant_(find_constant_nodes(graph)),
       unit_of_(graph.nodes.size(), -1),
       copied_to_(graph.nodes.size()),
       refusals_(graph.nodes.size()) {}
@@ -246,6 +249,8 @@ void Growth::place(NodeId id) {
   latest.erase(std::unique(latest.begin(), latest.end()), latest.end());
   auto& reason = refusals_[id];
   reason = why_not_fusable(graph_, id);
+  if (reason.empty() && is_constant_[id] && weight_of(node.op) > Weight::light)
+    reason = std::string(name(node.op)) + " of constants is computed once, when the program is built";
   if (reason.empty() && class_of(node.op) != OpClass::elementwise) reason = why_not({id});
   if (!reason.empty()) return start(id, level + 1, false);
   start(id, level + 1, true);

@@ -74,6 +74,7 @@ class Growth {
   const FuseOptions& options_;
   Uses uses_;
   Flow flow_;
+  std::vector<bool> is_constant_;  // per node: the same in every call
   std::vector<Unit> units_;
   std::vector<int> unit_of_;                 // per node: the unit that computes it, -1: none
   std::vector<std::vector<int>> copied_to_;  // per node: units that compute it again

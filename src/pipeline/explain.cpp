@@ -97,6 +97,8 @@ std::string explain(const Program& program) {
         region.reason,
         time_text(region.cost.unfused_seconds),
         time_text(region.cost.fused_seconds));
+  for (auto& match : program.plan().attentions)
+    text += describe(graph, match) + "\n";
   for (auto& stop : program.plan().stops)
     text += fmt::format(
         "not fused: {} into {}: {}\n",

@@ -22,6 +22,8 @@ struct TensorIdHash {
   size_t operator()(TensorId id) const { return std::hash<int64_t>()(int64_t{2} * id.value + id.canonical); }
 };
 
+constexpr int64_t most_constant_bytes = int64_t{16} << 20;  // what is larger is made again in each call
+
 // The way to a wanted value leads past the given ones.
 struct NotGiven {};
 
@@ -54,6 +56,7 @@ class StepMaker {
       steps_.given.push_back(slot_of_.at({true, v}));
     for (ValueId v : wanted)
       steps_.wanted.push_back(slot_of_.at({true, v}));
+    find_constants();
     find_last_uses();
     return std::move(steps_);
   }
@@ -69,6 +72,9 @@ class StepMaker {
   bool shows_ours(ValueId value) const;
   void make(TensorId wanted);
   void emit(Origin origin);
+  bool is_constant(const Graph& graph, const Step& step) const;
+  void keep_constants(const Graph& graph, const Step& step);
+  void find_constants();
   void find_last_uses();
 
   const Captured& captured_;
@@ -78,6 +84,7 @@ class StepMaker {
   std::unordered_map<ValueId, const KernelChoice*> kernel_of_;
   std::unordered_set<ValueId> given_;
   std::unordered_map<TensorId, int, TensorIdHash> slot_of_;
+  std::unordered_map<int, mx::array> constants_;  // by slot
   Steps steps_;
 };
 
@@ -152,10 +159,32 @@ void StepMaker::make(TensorId wanted) {
   }
 }
 
+// Made of numbers and other constants, element by element or seen otherwise: once is enough.
+bool StepMaker::is_constant(const Graph& graph, const Step& step) const {
+  if (step.kind == Step::Kind::kernel) return false;
+  auto& node = graph.nodes[step.node];
+  auto op_class = class_of(node.op);
+  if (op_class == OpClass::source && step.inputs.empty()) return true;
+  bool computes =
+      op_class == OpClass::elementwise || op_class == OpClass::view || op_class == OpClass::source;
+  return computes && graph.type(node.results[0]).bytes() <= most_constant_bytes &&
+         std::all_of(
+             step.inputs.begin(), step.inputs.end(), [&](int slot) { return constants_.count(slot); });
+}
+
+void StepMaker::keep_constants(const Graph& graph, const Step& step) {
+  std::vector<mx::array> inputs;
+  for (int slot : step.inputs)
+    inputs.push_back(constants_.at(slot));
+  auto arrays = step.kind == Step::Kind::replay ? replay(captured_, step.node, inputs)
+                                                : autoperfect::apply(graph, step.node, inputs);
+  mx::eval(arrays);
+  for (size_t i = 0; i < arrays.size(); ++i)
+    if (step.outputs[i] >= 0) constants_.insert({step.outputs[i], arrays[i]});
+}
+
 void StepMaker::emit(Origin found) {
   auto& graph = found.step.kind == Step::Kind::replay ? captured_.graph : canonical_.graph;
-  bool constant = found.step.kind != Step::Kind::kernel && found.needs.empty() &&
-                  class_of(graph.nodes[found.step.node].op) == OpClass::source;
   for (auto& id : found.needs)
     found.step.inputs.push_back(slot_of_.at(id));
   for (auto& id : found.makes) {
@@ -163,18 +192,27 @@ void StepMaker::emit(Origin found) {
     if (fresh) fresh_slot();
     found.step.outputs.push_back(fresh ? it->second : -1);
   }
-  if (constant) {
-    auto arrays = autoperfect::apply(graph, found.step.node, {});
-    mx::eval(arrays);
-    steps_.constants.push_back({found.step.outputs[0], arrays[0]});
-    return;
+  if (is_constant(graph, found.step)) {
+    keep_constants(graph, found.step);
+  } else {
+    steps_.steps.push_back(std::move(found.step));
   }
-  steps_.steps.push_back(std::move(found.step));
+}
+
+// Constants that only other constants were made of are not kept.
+void StepMaker::find_constants() {
+  std::set<int> read(steps_.wanted.begin(), steps_.wanted.end());
+  for (auto& step : steps_.steps)
+    read.insert(step.inputs.begin(), step.inputs.end());
+  for (auto& [slot, array] : constants_)
+    if (read.count(slot)) steps_.constants.push_back({slot, array});
 }
 
 void StepMaker::find_last_uses() {
   std::vector<bool> kept(steps_.slots, false);
   for (int slot : steps_.wanted)
+    kept[slot] = true;
+  for (const auto& [slot, array] : steps_.constants)
     kept[slot] = true;
   for (auto it = steps_.steps.rbegin(); it != steps_.steps.rend(); ++it) {
     for (auto* slots : {&it->inputs, &it->outputs})

@@ -1,0 +1,189 @@
+// Functions of mx.fast that MLX keeps whole on a GPU have the canonical text that tracing the same call gives
+// on the CPU, where MLX decomposes them.
+#include <gtest/gtest.h>
+
+#include "canonicalize/canonicalize.h"
+#include "capture_agreement.h"
+#include "mlx/fast.h"
+
+namespace autoperfect {
+namespace {
+
+Graph as_whole(
+    const Arrays& arguments, const std::function<ValueId(Graph&, const std::vector<ValueId>&)>& write) {
+  Graph graph;
+  std::vector<ValueId> inputs;
+  for (const auto& a : arguments)
+    inputs.push_back(graph.add_input("x", {from_mlx(a.dtype()), Shape(a.shape().begin(), a.shape().end())}));
+  graph.outputs = {write(graph, inputs)};
+  return graph;
+}
+
+// One node with the type that MLX gives its result.
+ValueId add_whole(
+    Graph& graph, Op op, std::vector<ValueId> operands, Attributes attributes, const array& result) {
+  const TensorType type{from_mlx(result.dtype()), Shape(result.shape().begin(), result.shape().end())};
+  return graph.nodes[graph.add_node(op, std::move(operands), {type}, std::move(attributes))].results[0];
+}
+
+ValueId add_cast(Graph& graph, ValueId v, Dtype dtype) {
+  Attributes attributes;
+  attributes.set("dtype", dtype);
+  return graph.add(Op::cast, {v}, attributes);
+}
+
+Attributes attributes_of(std::initializer_list<std::pair<const char*, AttributeValue>> entries) {
+  Attributes attributes;
+  for (const auto& [name, value] : entries)
+    attributes.set(name, value);
+  return attributes;
+}
+
+std::string text_of(const Graph& graph) {
+  return print(canonicalize(graph).graph, Names::canonical);
+}
+
+// The trace of `fn` against a graph that has `op` on the arguments and `rest`.
+struct Whole {
+  const char* name;
+  ArrayFunction fn;
+  Arrays arguments;
+  Op op;
+  Attributes attributes;
+  std::vector<double> missing = {};  // scalars in the place of operands the caller left out
+};
+
+void expect_one_text(const Whole& call) {
+  SCOPED_TRACE(call.name);
+  const auto captured = capture(call.fn, call.arguments);
+  const auto eager = call.fn(call.arguments);
+  const Graph whole = as_whole(call.arguments, [&](Graph& graph, std::vector<ValueId> operands) {
+    for (double value : call.missing)
+      operands.push_back(graph.add_constant(value, from_mlx(eager[0].dtype())));
+    return add_whole(graph, call.op, std::move(operands), call.attributes, eager[0]);
+  });
+  EXPECT_EQ(text_of(whole), text_of(captured.graph));
+  const Graph lowered = canonicalize(whole).graph;
+  EXPECT_EQ(print(lowered).find("= " + std::string(name(call.op))), std::string::npos) << print(lowered);
+}
+
+TEST(CanonicalizeLibrary, Norms) {
+  const array x = sample({2, 5, 16}), w = sample({16}), b = sample({16}, mx::float32, 1, 3);
+  const array half = sample({2, 5, 16}, mx::bfloat16), half_w = sample({16}, mx::bfloat16);
+  const auto eps = attributes_of({{"eps", double{1e-5f}}});
+  auto rms = [](const Arrays& in) {
+    return Arrays{mx::fast::rms_norm(in[0], in.size() > 1 ? std::optional(in[1]) : std::nullopt, 1e-5f)};
+  };
+  auto layer = [](const Arrays& in) {
+    return Arrays{mx::fast::layer_norm(
+        in[0],
+        in.size() > 1 ? std::optional(in[1]) : std::nullopt,
+        in.size() > 2 ? std::optional(in[2]) : std::nullopt,
+        1e-5f)};
+  };
+  expect_one_text({"rms", rms, {x, w}, Op::rms_norm, eps});
+  expect_one_text({"rms without weight", rms, {x}, Op::rms_norm, eps, {1}});
+  expect_one_text({"rms of bf16", rms, {half, half_w}, Op::rms_norm, eps});
+  expect_one_text({"rms of bf16 without weight", rms, {half}, Op::rms_norm, eps, {1}});
+  expect_one_text({"layer", layer, {x, w, b}, Op::layer_norm, eps});
+  expect_one_text({"layer without bias", layer, {x, w}, Op::layer_norm, eps, {0}});
+  expect_one_text({"layer without both", layer, {x}, Op::layer_norm, eps, {1, 0}});
+  expect_one_text({"layer of bf16", layer, {half, half_w, half_w}, Op::layer_norm, eps});
+}
+
+// On a GPU the operands are converted before the call.
+TEST(CanonicalizeLibrary, NormsOfSeveralDtypes) {
+  const Arrays arguments{sample({4, 16}, mx::bfloat16), sample({16})};
+  auto rms = [](const Arrays& in) { return Arrays{mx::fast::rms_norm(in[0], in[1], 1e-5f)}; };
+  const auto captured = capture(rms, arguments);
+  const Graph whole = as_whole(arguments, [&](Graph& graph, const std::vector<ValueId>& in) {
+    const ValueId x = add_cast(graph, in[0], Dtype::f32);
+    return add_whole(
+        graph, Op::rms_norm, {x, in[1]}, attributes_of({{"eps", double{1e-5f}}}), rms(arguments)[0]);
+  });
+  EXPECT_EQ(text_of(whole), text_of(captured.graph));
+}
+
+TEST(CanonicalizeLibrary, CrossEntropy) {
+  auto loss = [](const Arrays& in) { return Arrays{mx::fast::cross_entropy(in[0], in[1])}; };
+  const array targets({1, 0, 6}, {3}, mx::int32);
+  expect_one_text({"f32", loss, {sample({3, 7}), targets}, Op::cross_entropy, {}});
+  expect_one_text({"bf16", loss, {sample({3, 7}, mx::bfloat16), targets}, Op::cross_entropy, {}});
+  const array pairs = mx::broadcast_to(mx::expand_dims(targets, 0), {2, 3});
+  expect_one_text({"rank 3", loss, {sample({2, 3, 7}), pairs}, Op::cross_entropy, {}});
+}
+
+TEST(CanonicalizeLibrary, Rope) {
+  struct Variant {
+    mx::Shape shape;
+    int dims;
+    bool traditional, has_frequencies;
+    int offsets;  // 0: one for all
+    mx::Dtype dtype;
+  };
+  const Variant variants[] = {
+      {{2, 3, 5, 16}, 16, false, false, 0, mx::float32},
+      {{2, 3, 5, 16}, 8, false, false, 2, mx::bfloat16},
+      {{2, 3, 5, 16}, 16, true, false, 2, mx::float32},
+      {{2, 3, 5, 16}, 8, true, true, 0, mx::float16},
+      {{2, 5, 16}, 16, false, true, 0, mx::float32},
+      {{2, 3, 2, 5, 8}, 8, false, false, 0, mx::float32},
+      {{1, 3, 1, 8}, 8, false, false, 1, mx::float32},
+  };
+  for (const auto& v : variants) {
+    Arrays arguments{sample(v.shape, v.dtype)};
+    arguments.push_back(v.offsets == 0 ? array(3) : mx::full({v.offsets}, 4, mx::int32));
+    if (v.has_frequencies) arguments.push_back(mx::abs(sample({v.dims / 2})));
+    auto rope = [v](const Arrays& in) {
+      auto frequencies = v.has_frequencies ? std::optional(in[2]) : std::nullopt;
+      auto base = v.has_frequencies ? std::nullopt : std::optional(10000.0f);
+      return Arrays{mx::fast::rope(in[0], v.dims, v.traditional, base, 0.5f, in[1], frequencies)};
+    };
+    auto attributes = attributes_of({{"dims", int64_t{v.dims}}, {"scale", 0.5}});
+    if (v.traditional) attributes.set("traditional", true);
+    if (!v.has_frequencies) attributes.set("base", 10000.0);
+    expect_one_text({"rope", rope, arguments, Op::rope, attributes});
+  }
+}
+
+TEST(CanonicalizeLibrary, Attention) {
+  struct Variant {
+    int heads, shared, queries, keys;
+    const char* mode;
+    std::optional<mx::Dtype> mask;
+    bool has_sinks;
+    mx::Dtype dtype;
+  };
+  const Variant variants[] = {
+      {4, 4, 6, 6, "", std::nullopt, false, mx::float32},
+      {4, 2, 6, 6, "", std::nullopt, false, mx::float32},
+      {4, 4, 6, 9, "causal", std::nullopt, false, mx::float32},
+      {4, 2, 6, 9, "causal", std::nullopt, false, mx::bfloat16},
+      {4, 4, 6, 6, "", mx::bool_, false, mx::float32},
+      {4, 2, 6, 6, "", mx::bool_, false, mx::float16},
+      {4, 4, 6, 6, "", mx::float32, false, mx::float32},
+      {4, 1, 6, 6, "", mx::float32, false, mx::float32},
+      {4, 4, 6, 6, "", std::nullopt, true, mx::float32},
+      {4, 2, 1, 6, "causal", std::nullopt, true, mx::float32},
+  };
+  for (const auto& v : variants) {
+    Arrays arguments{
+        sample({2, v.heads, v.queries, 8}, v.dtype),
+        sample({2, v.shared, v.keys, 8}, v.dtype, 1, 2),
+        sample({2, v.shared, v.keys, 5}, v.dtype, 1, 3)};
+    if (v.mask) arguments.push_back(sample({v.queries, v.keys}, *v.mask, 1, 4));
+    if (v.has_sinks) arguments.push_back(sample({v.heads}, v.dtype, 1, 5));
+    auto attention = [v](const Arrays& in) {
+      auto mask = v.mask ? std::optional(in[3]) : std::nullopt;
+      auto sinks = v.has_sinks ? std::optional(in.back()) : std::nullopt;
+      return Arrays{mx::fast::scaled_dot_product_attention(in[0], in[1], in[2], 0.25f, v.mode, mask, sinks)};
+    };
+    auto attributes = attributes_of({{"scale", 0.25}});
+    if (std::string(v.mode) == "causal") attributes.set("causal", true);
+    if (v.has_sinks) attributes.set("sinks", true);
+    expect_one_text({"attention", attention, arguments, Op::scaled_dot_product_attention, attributes});
+  }
+}
+
+}  // namespace
+}  // namespace autoperfect
