@@ -142,7 +142,10 @@ KernelOperand StatementWriter::arange(ValueId arange, const Affine& position_in)
   if (!position_in.terms.empty()) {
     auto axes = axes_of(position_in);
     if (step != 1) last = emit(base + "_scaled", Op::mul, dtype, axes, {last, literal_operand(step)});
-    if (start != 0) last = emit(base + "_shifted", Op::add, dtype, axes, {last, literal_operand(start)});
+    // Downwards from 0 begins with 0 * step, which is -0.0; the sum with 0.0 is what a range begins with.
+    const bool begins_negative = step < 0 && is_floating(dtype);
+    if (start != 0 || begins_negative)
+      last = emit(base + "_shifted", Op::add, dtype, axes, {last, literal_operand(start)});
   }
   aranges_.push_back({arange, position_in, last});
   return last;
