@@ -11,6 +11,13 @@ std::string scaled(const std::string& index, const Extent& stride) {
   return stride.is(1) ? index : index + " * " + stride.text();
 }
 
+// Every element's number is an i32, whatever the size of a dynamic axis.
+bool has_small_indices(const Buffer& buffer) {
+  for (AxisId axis : buffer.dynamic_dims)
+    if (axis >= 0) return false;
+  return buffer.type.elements() < int64_t{1} << 31;
+}
+
 }  // namespace
 
 // " + stride * g" for every group of `groups` the access moves along.
@@ -84,12 +91,12 @@ std::string Body::inner_ranges(int depth) const {
 std::string Body::load_along(
     int access, std::string at, const std::vector<std::string>& rows, bool lanes, bool tail) const {
   auto& a = nest_.accesses[access];
-  std::string index;
+  std::string index, narrow = has_small_indices(kernel_.buffers[a.buffer]) ? "_32(" : "(";
   for (size_t k = 0; k < a.gathers.size(); ++k) {
     auto& gather = a.gathers[k];
     if (lanes && nest_.along_lanes(kernel_.values[gather.value]))
       index += (index.empty() ? "" : " + ") +
-               scaled("ap::rows(" + rows[k] + ", " + gather.size.text() + ")", gather.stride);
+               scaled("ap::rows" + narrow + rows[k] + ", " + gather.size.text() + ")", gather.stride);
     else
       at += " + " + scaled("ap::row(ap::lane(" + rows[k] + "), " + gather.size.text() + ")", gather.stride);
   }
@@ -100,7 +107,7 @@ std::string Body::load_along(
            (tail ? ", n)" : ")");
   if (apart && !stride.is(0))
     index += (index.empty() ? "" : " + ") +
-             scaled("ap::positions(j, " + std::string(tail ? "n" : "ap::W") + ")", stride);
+             scaled("ap::positions" + narrow + "j, " + std::string(tail ? "n" : "ap::W") + ")", stride);
   if (!a.guards.empty()) return load_within(access, at, index, stride, tail);
   if (apart) return "ap::gather(" + at + ", " + index + ")";
   if (stride.is(0)) return "ap::uniform(" + at + ")";

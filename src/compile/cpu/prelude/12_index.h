@@ -33,6 +33,33 @@ AP_INLINE vi64 rows(V index, long size) {
   return rows(to_i64(index), size);
 }
 
+// The same of buffers with fewer than 2^31 elements, in half the registers.
+AP_INLINE vi32 rows_32(vi32 index, long size) {
+  index = select(lt(index, vi32{}), index + (int)size, index);
+  index = select(lt(index, vi32{}), vi32{}, index);
+  vi32 last = splat<vi32>((int)size - 1);
+  return select(lt(index, last), index, last);
+}
+AP_INLINE vi32 rows_32(vu32 index, long size) {
+  vu32 last = splat<vu32>((u32)size - 1);
+  return (vi32)select(lt(index, last), index, last);
+}
+AP_INLINE vi32 rows_32(vi64 index, long size) {
+  return to_i32(rows(index, size));
+}
+AP_INLINE vi32 rows_32(vu64 index, long size) {
+  return to_i32(rows(index, size));
+}
+template <class V>
+AP_INLINE vi32 rows_32(V index, long size) {
+  return rows_32(to_i32(index), size);
+}
+AP_INLINE vi32 positions_32(long j, long n) {
+  vi32 last = splat<vi32>((int)n - 1);
+  vi32 lanes = iota();
+  return select(lt(lanes, last), lanes, last) + (int)j;
+}
+
 AP_INLINE long floor_divided(long a, long b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
@@ -122,9 +149,9 @@ AP_INLINE typename element<T>::value load_within(
   unsigned m = lanes_within(j, n, lo, hi);
   return select(lanes_of(m), decode(element<T>{}, raw_load_lanes<R>(p, m)), fill);
 }
-template <class T>
+template <class T, class Index>
 AP_INLINE typename element<T>::value gather_within(
-    const T* base, vi64 index, long j, long n, long lo, long hi, typename element<T>::value fill) {
+    const T* base, Index index, long j, long n, long lo, long hi, typename element<T>::value fill) {
   unsigned m = lanes_within(j, n, lo, hi);
   T t[W] = {};
 #pragma GCC unroll 16
