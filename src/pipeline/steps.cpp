@@ -1,5 +1,7 @@
 #include "pipeline/steps.h"
 
+#include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
