@@ -15,6 +15,22 @@ struct Rounding {
   double unit = 0, quantum = 0;
 };
 
+// Normal numbers.
+struct Range {
+  double smallest, largest;
+};
+
+inline Range range_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f16:
+      return {0x1p-14, 65504};
+    case Dtype::f64:
+      return {std::numeric_limits<double>::min(), std::numeric_limits<double>::max()};
+    default:
+      return {std::numeric_limits<float>::min(), std::numeric_limits<float>::max()};
+  }
+}
+
 inline Rounding rounding_of(Dtype dtype) {
   switch (dtype) {
     case Dtype::f16:

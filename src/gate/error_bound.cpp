@@ -48,7 +48,43 @@ class BoundKernel : private ElementwiseBounds {
   }
 
   // Relative errors add up: |v| * (prod(1 + e/|a|) - 1).
+  // An accumulation that is infinite or lost on the way, in some order or in the narrower of two dtypes,
+  // gives anything.
+  KernelOperand unless_out_of_range(
+      const KernelValue& value,
+      const KernelOperand& largest,
+      const KernelOperand& smallest,
+      const KernelOperand& error) {
+    const Range range = range_of(value.dtype);
+    auto out = emit(
+        Op::logical_or,
+        value.axes,
+        {emit(Op::greater, value.axes, {largest, literal(range.largest)}, Dtype::bool_),
+         emit(Op::less, value.axes, {smallest, literal(range.smallest)}, Dtype::bool_)},
+        Dtype::bool_);
+    return emit(Op::select, value.axes, {out, literal(infinity), error});
+  }
+
+  // The factors above 1 and those below it, each side multiplied; zeros and infinities act in any order.
+  KernelOperand product_in_range(
+      const KernelValue& value, const Uncertain& operand, const KernelOperand& error) {
+    auto inner = inner_axes(value);
+    auto size = magnitude(inner, operand.nominal, operand.dtype);
+    auto side = [&](Op op, const KernelOperand& counts) {
+      auto factor = emit(Op::select, inner, {counts, emit(op, inner, {size, literal(1)}), literal(1)});
+      return emit(Op::prod, value.axes, {factor}, Dtype::f64, value.reduced);
+    };
+    auto above = side(Op::maximum, finite(inner, size));
+    auto below = side(Op::minimum, emit(Op::greater, inner, {size, literal(0)}, Dtype::bool_));
+    return unless_out_of_range(value, above, below, error);
+  }
+
   KernelOperand product_error(KernelValueId id, const Uncertain& operand) {
+    const KernelValue value = kernel_.values[id];
+    return product_in_range(value, operand, product_rounding(id, operand));
+  }
+
+  KernelOperand product_rounding(KernelValueId id, const Uncertain& operand) {
     const KernelValue value = kernel_.values[id];
     auto inner = inner_axes(value);
     auto scale = magnitude(value.axes, reference_to(id), value.dtype);
@@ -131,6 +167,21 @@ class BoundKernel : private ElementwiseBounds {
 
   // Scans run on in one order, each step rounded at least to the dtype they accumulate in.
   KernelOperand scan_error(KernelValueId id) {
+    const KernelValue value = kernel_.values[id];
+    auto error = scan_rounding(id);
+    if (!is_floating(value.dtype) || (value.op != Op::cumsum && value.op != Op::cumprod)) return error;
+    auto result = magnitude(value.axes, reference_to(id), value.dtype);
+    auto counted = [&](const KernelOperand& counts, double otherwise) {
+      return emit(Op::select, value.axes, {counts, result, literal(otherwise)});
+    };
+    auto largest = scanned(Op::cummax, value, counted(finite(value.axes, result), 0));
+    if (value.op == Op::cumsum) return unless_out_of_range(value, largest, literal(1), error);
+    auto is_left = emit(Op::greater, value.axes, {result, literal(0)}, Dtype::bool_);
+    auto smallest = scanned(Op::cummin, value, counted(is_left, 1));
+    return unless_out_of_range(value, largest, smallest, error);
+  }
+
+  KernelOperand scan_rounding(KernelValueId id) {
     const KernelValue value = kernel_.values[id];
     const Uncertain operand{
         value.operands[0], operand_dtype(kernel_, value, 0), error_of_operand(value.operands[0])};

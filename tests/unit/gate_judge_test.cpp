@@ -63,6 +63,26 @@ TEST(ErrorBounds, CastsThatAreUndefinedMayGiveAnything) {
   EXPECT_EQ(bounds_of(cast("u8"), x), (std::vector<double>{0, infinity, infinity, infinity, infinity}));
 }
 
+TEST(ErrorBounds, AProductThatMayLeaveTheRangeOnTheWayMayBeAnything) {
+  auto kernel = parsed(
+      "    in %x: f32[4] row\n    out %y: f32[1] row\n", "    axes i=4\n    %y[0] = prod(i) %x[i] : f32\n");
+  EXPECT_EQ(bounds_of(kernel, {1e30, 1e30, 1e-30, 1e-30})[0], infinity);
+  EXPECT_EQ(bounds_of(kernel, {1, 1e-30, 1e-30, 1})[0], infinity);
+  EXPECT_LT(bounds_of(kernel, {1e30, 0, infinity, 2})[0], 1e-6);
+  EXPECT_LT(bounds_of(kernel, {0, 1, 2, 0.5})[0], 1e-6);
+}
+
+TEST(ErrorBounds, AScanThatLeftTheRangeDoesNotComeBack) {
+  auto kernel = parsed(
+      "    in %x: f16[4] row\n    out %y: f16[4] row\n",
+      "    axes i=4\n    %y[i] = cumprod(i) %x[i] : f16\n");
+  auto bounds = error_bounds(kernel, {vector({300, 300, 0.01, 1}, Dtype::f16)});
+  ASSERT_TRUE(bounds) << format(bounds.errors());
+  EXPECT_LT(bounds->at(0).at(0), 1);
+  EXPECT_EQ(bounds->at(0).at(1), infinity);
+  EXPECT_EQ(bounds->at(0).at(2), infinity);
+}
+
 TEST(ErrorBounds, LogaddexpRoundsItsLargerPart) {
   auto kernel = parsed(
       "    in %x: f32[1] row\n    out %y: f32[1] row\n",

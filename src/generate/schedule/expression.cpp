@@ -69,7 +69,9 @@ std::optional<std::string> arithmetic(Op op, Dtype dtype, const std::string& a, 
     case Op::div:
       return real ? rounded(dtype, "(" + a + " / " + b + ")") : call("int_div", a, b);
     case Op::floor_divide:
-      return rounded(dtype, call("floor_divide", a, b));
+      // The quotient is rounded first: of halves that may make it a whole number.
+      if (real) return call("floor", rounded(dtype, "(" + a + " / " + b + ")"));
+      return call("floor_divide", a, b);
     case Op::remainder:
       return rounded(dtype, call("remainder", a, b));
     case Op::maximum:
