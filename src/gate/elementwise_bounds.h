@@ -24,6 +24,8 @@ inline Range range_of(Dtype dtype) {
   switch (dtype) {
     case Dtype::f16:
       return {0x1p-14, 65504};
+    case Dtype::bf16:
+      return {0x1p-126, 0x1.fep127};
     case Dtype::f64:
       return {std::numeric_limits<double>::min(), std::numeric_limits<double>::max()};
     default:
