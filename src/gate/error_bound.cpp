@@ -40,22 +40,49 @@ class BoundKernel : private ElementwiseBounds {
         Op::sum, value.axes, {magnitude(inner, operand.nominal, operand.dtype)}, Dtype::f64, value.reduced);
     double unit = std::max(rounding_of(kernel_.numerics.accumulate).unit, rounding_of(Dtype::f32).unit);
     if (value.dtype == Dtype::f64) unit = rounding_of(Dtype::f64).unit;
-    auto own = own_rounding(
+    auto error = own_rounding(
         id, total, unit * (rounding_steps_of_sum(terms_of(value))) + rounding_of(value.dtype).unit);
-    if (is_zero(operand.error)) return own;
-    auto spread = emit(Op::copy, inner, {operand.error});
-    return add(value.axes, emit(Op::sum, value.axes, {spread}, Dtype::f64, value.reduced), own);
+    if (!is_zero(operand.error)) {
+      auto spread = emit(Op::copy, inner, {operand.error});
+      error = add(value.axes, emit(Op::sum, value.axes, {spread}, Dtype::f64, value.reduced), error);
+    }
+    auto largest = largest_partial_sum(value, operand);
+    return unless_out_of_range(value, largest, literal(1), error, accumulates_in(value));
   }
 
-  // Relative errors add up: |v| * (prod(1 + e/|a|) - 1).
+  // In the worst order: all of one sign before any of the other.
+  KernelOperand largest_partial_sum(const KernelValue& value, const Uncertain& operand) {
+    auto inner = inner_axes(value);
+    auto term = real(inner, operand.nominal, operand.dtype);
+    auto is_finite = finite(inner, magnitude(inner, operand.nominal, operand.dtype));
+    auto side = [&](const KernelOperand& terms) {
+      auto counted = emit(Op::maximum, inner, {terms, literal(0)});
+      auto kept = emit(Op::select, inner, {is_finite, counted, literal(0)});
+      return emit(Op::sum, value.axes, {kept}, Dtype::f64, value.reduced);
+    };
+    return larger(value.axes, side(term), side(emit(Op::neg, inner, {term})));
+  }
+
+  // Without infinities, which act in any order.
+  KernelOperand finite_magnitude(const std::vector<AxisId>& axes, const KernelOperand& operand, Dtype dtype) {
+    auto size = magnitude(axes, operand, dtype);
+    return emit(Op::select, axes, {finite(axes, size), size, literal(0)});
+  }
+
+  // Sums of halves go on in f32 at least.
+  Dtype accumulates_in(const KernelValue& value) const {
+    return value.dtype == Dtype::f64 || kernel_.numerics.accumulate == Dtype::f64 ? Dtype::f64 : Dtype::f32;
+  }
+
   // An accumulation that is infinite or lost on the way, in some order or in the narrower of two dtypes,
   // gives anything.
   KernelOperand unless_out_of_range(
       const KernelValue& value,
       const KernelOperand& largest,
       const KernelOperand& smallest,
-      const KernelOperand& error) {
-    const Range range = range_of(value.dtype);
+      const KernelOperand& error,
+      Dtype dtype) {
+    const Range range = range_of(dtype);
     auto out = emit(
         Op::logical_or,
         value.axes,
@@ -76,7 +103,7 @@ class BoundKernel : private ElementwiseBounds {
     };
     auto above = side(Op::maximum, finite(inner, size));
     auto below = side(Op::minimum, emit(Op::greater, inner, {size, literal(0)}, Dtype::bool_));
-    return unless_out_of_range(value, above, below, error);
+    return unless_out_of_range(value, above, below, error, value.dtype);
   }
 
   KernelOperand product_error(KernelValueId id, const Uncertain& operand) {
@@ -84,6 +111,7 @@ class BoundKernel : private ElementwiseBounds {
     return product_in_range(value, operand, product_rounding(id, operand));
   }
 
+  // Relative errors add up: |v| * (prod(1 + e/|a|) - 1).
   KernelOperand product_rounding(KernelValueId id, const Uncertain& operand) {
     const KernelValue value = kernel_.values[id];
     auto inner = inner_axes(value);
@@ -153,7 +181,12 @@ class BoundKernel : private ElementwiseBounds {
     if (!is_zero(a.error)) error = add(value.axes, error, contracted(a.error, b.nominal));
     if (!is_zero(b.error)) error = add(value.axes, error, contracted(a.nominal, b.error));
     if (!is_zero(a.error) && !is_zero(b.error)) error = add(value.axes, error, contracted(a.error, b.error));
-    return error;
+    auto in_range = [&](int i) {
+      return finite_magnitude(
+          axes_of(kernel_, value.operands[i]), value.operands[i], operand_dtype(kernel_, value, i));
+    };
+    auto largest = contracted(in_range(0), in_range(1));
+    return unless_out_of_range(value, largest, literal(1), error, accumulates_in(value));
   }
 
   // A scan of the same direction; inclusive, so that an error counts from where it arises.
@@ -175,10 +208,10 @@ class BoundKernel : private ElementwiseBounds {
       return emit(Op::select, value.axes, {counts, result, literal(otherwise)});
     };
     auto largest = scanned(Op::cummax, value, counted(finite(value.axes, result), 0));
-    if (value.op == Op::cumsum) return unless_out_of_range(value, largest, literal(1), error);
+    if (value.op == Op::cumsum) return unless_out_of_range(value, largest, literal(1), error, value.dtype);
     auto is_left = emit(Op::greater, value.axes, {result, literal(0)}, Dtype::bool_);
     auto smallest = scanned(Op::cummin, value, counted(is_left, 1));
-    return unless_out_of_range(value, largest, smallest, error);
+    return unless_out_of_range(value, largest, smallest, error, value.dtype);
   }
 
   KernelOperand scan_rounding(KernelValueId id) {

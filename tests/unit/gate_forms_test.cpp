@@ -265,6 +265,14 @@ TEST(ErrorBoundsOfForms, ContractionsAreOffByTheirTermsNotTheirResult) {
   EXPECT_GT(bounds_of(uncertain, {f32({2}, {1, 0}), f32({2}, {0, 0})})[0], (3 + 3 * 3) * 0x1p-24 / 2);
 }
 
+TEST(ErrorBoundsOfForms, AContractionThatMayLeaveTheRangeOnTheWayMayBeAnything) {
+  const Kernel kernel = parsed(
+      "    in %a: f32[3] row\n    in %b: f32[3] row\n    out %c: f32[] row\n",
+      "    axes k=3\n    %c[] = matmul(k) %a[k], %b[k] : f32\n");
+  EXPECT_TRUE(std::isinf(bounds_of(kernel, {f32({3}, {1e20, -1e20, 1}), f32({3}, {1e20, 1e20, 1})})[0]));
+  EXPECT_FALSE(bounds_of(kernel, {f32({3}, {HUGE_VAL, 1, 1}), f32({3}, {1, 1, 1})})[0] > 1e-5);
+}
+
 TEST(ErrorBoundsOfForms, ScansCarryTheErrorsOfWhatTheySaw) {
   const Kernel kernel = parsed(
       "    in %x: f32[4] row\n    out %y: f32[4] row\n", "    axes j=4\n    %y[j] = cumsum(j) %x[j] : f32\n");

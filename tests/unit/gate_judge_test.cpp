@@ -72,6 +72,25 @@ TEST(ErrorBounds, AProductThatMayLeaveTheRangeOnTheWayMayBeAnything) {
   EXPECT_LT(bounds_of(kernel, {0, 1, 2, 0.5})[0], 1e-6);
 }
 
+TEST(ErrorBounds, ASumThatMayLeaveTheRangeOnTheWayMayBeAnything) {
+  auto kernel = parsed(
+      "    in %x: f32[4] row\n    out %y: f32[1] row\n", "    axes i=4\n    %y[0] = sum(i) %x[i] : f32\n");
+  EXPECT_EQ(bounds_of(kernel, {3e38, -3e38, 3e38, -3e38})[0], infinity);
+  EXPECT_EQ(bounds_of(kernel, {1, -3e38, 0, -3e38})[0], infinity);
+  EXPECT_LT(bounds_of(kernel, {3e38, -3e38, 0, 0})[0], 1e33);  // no order leaves the range
+  EXPECT_LT(bounds_of(kernel, {infinity, 1, 2, 3})[0], 1e-5);
+  EXPECT_FALSE(bounds_of(kernel, {infinity, -infinity, 2, nan_value})[0] > 1e-5);
+}
+
+TEST(ErrorBounds, WhatDependsOnASumOutOfRangeMayBeAnything) {
+  auto kernel = parsed(
+      "    in %x: f32[4] row\n    out %y: f32[1] row\n",
+      "    axes i=4\n    %t[] = sum(i) %x[i] : f32\n    %big[] = equal %t[], inf : bool\n"
+      "    %y[0] = select %big[], 3.4028234663852886e+38, %t[] : f32\n");
+  EXPECT_EQ(bounds_of(kernel, {3e38, -3e38, 3e38, -3e38})[0], infinity);
+  EXPECT_LT(bounds_of(kernel, {infinity, 1, 1, 1})[0], 1e-5);
+}
+
 TEST(ErrorBounds, AScanThatLeftTheRangeDoesNotComeBack) {
   auto kernel = parsed(
       "    in %x: f16[4] row\n    out %y: f16[4] row\n",
