@@ -28,6 +28,8 @@ constexpr int64_t most_constant_bytes = int64_t{16} << 20;  // what is larger is
 
 // The way to a wanted value leads past the given ones.
 struct NotGiven {};
+// A tensor is needed for itself: one graph makes it of what the other makes of it.
+struct Circular {};
 
 // How a tensor comes about, and what has to be there before.
 struct Origin {
@@ -41,8 +43,9 @@ class StepMaker {
       const Captured& captured,
       const Canonical& canonical,
       const std::vector<ValueId>& sources,
-      const std::vector<KernelChoice>& kernels)
-      : captured_(captured), canonical_(canonical), sources_(sources) {
+      const std::vector<KernelChoice>& kernels,
+      bool may_redo_work)
+      : captured_(captured), canonical_(canonical), sources_(sources), may_redo_work_(may_redo_work) {
     for (auto& kernel : kernels)
       for (ValueId v : kernel.region->outputs)
         kernel_of_[v] = &kernel;
@@ -72,6 +75,7 @@ class StepMaker {
   Origin origin(TensorId id) const;
   Origin replay_of(ValueId source) const;
   bool shows_ours(ValueId value) const;
+  bool redoes_work(ValueId source) const;
   void make(TensorId wanted);
   void emit(Origin origin);
   bool is_constant(const Graph& graph, const Step& step) const;
@@ -82,6 +86,7 @@ class StepMaker {
   const Captured& captured_;
   const Canonical& canonical_;
   const std::vector<ValueId>& sources_;
+  bool may_redo_work_;
   // Not vectors over the graph: a program has many lists of steps, most of them of a few nodes.
   std::unordered_map<ValueId, const KernelChoice*> kernel_of_;
   std::unordered_set<ValueId> given_;
@@ -114,6 +119,23 @@ bool StepMaker::shows_ours(ValueId value) const {
   return shown != value && (kernel_of_.count(shown) || given_.count(shown));
 }
 
+// Whether replaying needs more than views of tensors that the canonical graph has: what it computes in
+// another form (a scalar with axes of size 1, say) may be what a kernel makes, and would be computed again
+// past it.
+bool StepMaker::redoes_work(ValueId source) const {
+  const Graph& graph = captured_.graph;
+  std::vector<ValueId> open = graph.producer(source)->operands;
+  while (!open.empty()) {
+    ValueId s = open.back();
+    open.pop_back();
+    const Node* node = graph.producer(s);
+    if (canonical_.value_of_source[s] >= 0 || !node || class_of(node->op) == OpClass::source) continue;
+    if (class_of(node->op) != OpClass::view) return true;
+    open.insert(open.end(), node->operands.begin(), node->operands.end());
+  }
+  return false;
+}
+
 Origin StepMaker::origin(TensorId id) const {
   if (!id.canonical) return replay_of(id.value);
   Origin origin;
@@ -127,9 +149,10 @@ Origin StepMaker::origin(TensorId id) const {
     return origin;
   }
   ValueId source = sources_[id.value];
-  bool replayable = source >= 0 && captured_.graph.values[source].producer >= 0 && !shows_ours(id.value);
-  if (replayable) return replay_of(source);
   NodeId node = canonical_.graph.values[id.value].producer;
+  bool replayable = source >= 0 && captured_.graph.values[source].producer >= 0 && !shows_ours(id.value);
+  bool must_replay = node < 0 || needs_its_primitive(canonical_.graph.nodes[node].op);
+  if (replayable && (must_replay || may_redo_work_ || !redoes_work(source))) return replay_of(source);
   if (node < 0) throw NotGiven{};
   origin.step.kind = Step::Kind::apply;
   origin.step.node = node;
@@ -154,7 +177,7 @@ void StepMaker::make(TensorId wanted) {
       emit(std::move(found));
       continue;
     }
-    if (!open.insert(id).second) throw InternalError("steps: steps wait for each other");
+    if (!open.insert(id).second) throw Circular{};
     stack.push_back({id, true});
     for (auto it = found.needs.rbegin(); it != found.needs.rend(); ++it)
       if (!slot_of_.count(*it)) stack.push_back({*it, false});
@@ -242,11 +265,16 @@ Result<Steps> make_steps(
     const std::vector<KernelChoice>& kernels,
     const std::vector<ValueId>& given,
     const std::vector<ValueId>& wanted) {
-  try {
-    return StepMaker(captured, canonical, sources, kernels).run(given, wanted);
-  } catch (const NotGiven&) {
-    return Diagnostic{"pipeline", "not-given", "a wanted value needs an input that is not given", {}, ""};
+  // Replaying alone never goes in circles.
+  for (bool may_redo_work : {false, true}) {
+    try {
+      return StepMaker(captured, canonical, sources, kernels, may_redo_work).run(given, wanted);
+    } catch (const NotGiven&) {
+      return Diagnostic{"pipeline", "not-given", "a wanted value needs an input that is not given", {}, ""};
+    } catch (const Circular&) {
+    }
   }
+  throw InternalError("steps: steps wait for each other");
 }
 
 std::vector<mx::array> run_steps(
