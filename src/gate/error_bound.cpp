@@ -197,6 +197,14 @@ class BoundKernel : private ElementwiseBounds {
     kernel_.values[scan.id].attributes.set("reverse", value.attributes.get_or("reverse", false));
     return scan;
   }
+  // Of sums or products of what the scan reads: an exclusive one has not seen the element at its place, which
+  // may be NaN.
+  KernelOperand scanned_terms(Op op, const KernelValue& value, const KernelOperand& operand) {
+    auto scan = scanned(op, value, operand);
+    if (!value.attributes.get_or("inclusive", true))
+      kernel_.values[scan.id].attributes.set("inclusive", false);
+    return scan;
+  }
 
   // Scans run on in one order, each step rounded at least to the dtype they accumulate in.
   KernelOperand scan_error(KernelValueId id) {
@@ -226,12 +234,13 @@ class BoundKernel : private ElementwiseBounds {
     auto result = magnitude(value.axes, reference_to(id), value.dtype);
     auto own = own_rounding(id, result, rounding_of(value.dtype).unit);
     auto passed = [&](Op op) {
-      return is_zero(operand.error) ? literal(0) : scanned(op, value, operand.error);
+      if (is_zero(operand.error)) return literal(0);
+      return op == Op::cumsum ? scanned_terms(op, value, operand.error) : scanned(op, value, operand.error);
     };
     switch (value.op) {
       case Op::cumsum: {
         if (!is_floating(value.dtype)) return passed(Op::cumsum);
-        auto total = scanned(Op::cumsum, value, magnitude(value.axes, operand.nominal, operand.dtype));
+        auto total = scanned_terms(Op::cumsum, value, magnitude(value.axes, operand.nominal, operand.dtype));
         own = add(value.axes, own, own_rounding(id, total, accumulated * rounding_steps_of_sum(terms)));
         return add(value.axes, passed(Op::cumsum), own);
       }
@@ -245,7 +254,7 @@ class BoundKernel : private ElementwiseBounds {
             {magnitude(value.axes, operand.nominal, operand.dtype), literal(1e-300)});
         auto growth =
             emit(Op::add, value.axes, {emit(Op::div, value.axes, {operand.error, size}), literal(1)});
-        auto excess = emit(Op::sub, value.axes, {scanned(Op::cumprod, value, growth), literal(1)});
+        auto excess = emit(Op::sub, value.axes, {scanned_terms(Op::cumprod, value, growth), literal(1)});
         return add(value.axes, emit(Op::mul, value.axes, {excess, result}), own);
       }
       case Op::logcumsumexp: {

@@ -291,6 +291,23 @@ TEST(ErrorBoundsOfForms, ScansCarryTheErrorsOfWhatTheySaw) {
   }
 }
 
+TEST(ErrorBoundsOfForms, AnExclusiveScanHasNotSeenItsOwnPlace) {
+  const double nan = std::nan("");
+  for (bool reverse : {false, true}) {
+    const Kernel kernel = parsed(
+        "    in %x: f32[3] row\n    out %y: f32[3] row\n",
+        std::string("    axes j=3\n    %y[j] = cumsum(j) %x[j] inclusive=false") +
+            (reverse ? " reverse=true" : "") + " : f32\n");
+    const std::vector<double> x =
+        reverse ? std::vector<double>{nan, -1000, 1000.5} : std::vector<double>{1000.5, -1000, nan};
+    const auto bounds = bounds_of(kernel, {f32({3}, x)});
+    const double after_both = bounds[reverse ? 0 : 2], before_any = bounds[reverse ? 2 : 0];
+    EXPECT_GT(after_both, 2000 * 0x1p-24);
+    EXPECT_LT(after_both, 2000 * 0x1p-24 * 10);
+    EXPECT_LT(before_any, 1e-30);
+  }
+}
+
 TEST(ErrorBoundsOfForms, AnUncertainIndexMayFindAnything) {
   const Kernel kernel = parsed(
       "    in %x: f32[2] row\n    in %table: f32[5] row\n    out %y: f32[2] row\n",
