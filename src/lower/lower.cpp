@@ -10,7 +10,7 @@ namespace autoperfect {
 namespace {
 
 // The outermost axis may have any size when no reduction or scan runs along it and every buffer it indexes is
-// indexed by it alone, along one whole dimension.
+// indexed by it alone, along one whole dimension. Some input must tell the size.
 void mark_dynamic(Kernel& kernel) {
   if (kernel.axes.empty()) return;
   const Affine itself{0, {{0, 1}}};
@@ -37,6 +37,8 @@ void mark_dynamic(Kernel& kernel) {
       if (operand.kind == KernelOperand::Kind::load)
         for (auto& [buffer, d] : dims)
           if (operand.id == buffer && !(operand.index[d] == itself)) return;
+  auto is_input = [&](const auto& dim) { return kernel.buffers[dim.first].role == BufferRole::in; };
+  if (std::none_of(dims.begin(), dims.end(), is_input)) return;
   kernel.axes[0].dynamic = true;
   for (auto& [buffer, d] : dims)
     kernel.buffers[buffer].dynamic_dims[d] = 0;
