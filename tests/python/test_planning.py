@@ -26,16 +26,13 @@ def test_program_is_planned_and_runs_as_mlx_does(name):
 
 
 @pytest.mark.parametrize("form", graph_forms.FORMS)
-def test_plan_of_a_large_graph_takes_time_in_proportion(form):
-    """Ten times the ops in at most twenty times the time: quadratic would be a hundred. Best of three against noise."""
-
-    def seconds(ops):
-        function, arguments = graph_forms.FORMS[form](ops)
-        mx.eval(arguments)
-        found = (product.plan_only(function, arguments) for _ in range(3))
-        return min(sum(one["seconds"].values()) / one["captured_ops"] for one in found)
-
-    assert seconds(10_000) < 2 * seconds(1000) + 20e-6
+def test_a_large_graph_is_planned_whole(form):
+    """How long that takes is for `./dev bench compile-time`."""
+    function, arguments = graph_forms.FORMS[form](10_000)
+    mx.eval(arguments)
+    figures = product.plan_only(function, arguments)
+    assert figures["captured_ops"] >= 9_900 and 0 < figures["canonical_ops"] <= figures["captured_ops"]
+    assert figures["regions"] > 0
 
 
 def test_live_bytes_of_a_plan_leave_out_what_never_exists():

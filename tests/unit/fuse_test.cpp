@@ -1,7 +1,6 @@
 // Legality and growth of regions beyond what the goldens in tests/golden/fuse show as text.
 #include <gtest/gtest.h>
 
-#include <ctime>
 #include <functional>
 #include <random>
 #include <set>
@@ -155,12 +154,6 @@ Graph blocks(int nodes) {
   return graph;
 }
 
-double seconds_to_fuse(const Graph& graph) {
-  std::clock_t start = std::clock();
-  fuse(graph, default_cpu_target());
-  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-}
-
 Graph wide_join(int inputs) {
   Graph graph;
   std::vector<ValueId> parts;
@@ -185,8 +178,8 @@ Graph fan_out(int readers) {
   return graph;
 }
 
-// Ten times the graph takes about ten times as long, and a thousand ops are planned in a blink.
-TEST(fuse, time_is_linear_in_the_graph) {
+// How long that takes is for `./dev bench compile-time`.
+TEST(fuse, ten_thousand_ops_have_a_sound_plan) {
   for (auto& [what, make] : std::vector<std::pair<const char*, std::function<Graph(int)>>>{
            {"blocks", blocks},
            {"chain",
@@ -200,10 +193,11 @@ TEST(fuse, time_is_linear_in_the_graph) {
             }},
            {"wide join", [](int n) { return wide_join(n / 2); }},
            {"fan-out", [](int n) { return fan_out(n / 2); }}}) {
-    double small = seconds_to_fuse(make(1000)), large = seconds_to_fuse(make(10000));
-    std::printf("%s: 1000 ops %.1f ms, 10000 ops %.1f ms\n", what, small * 1e3, large * 1e3);
-    EXPECT_LT(small, 1.0) << what;
-    EXPECT_LT(large, 30 * small + 0.1) << what;
+    Graph graph = make(10000);
+    Plan plan = fuse(graph, default_cpu_target(), {.gate_by_cost = false});
+    auto errors = verify(graph, plan);
+    EXPECT_TRUE(errors.empty()) << what << ": " << format(errors);
+    EXPECT_FALSE(plan.regions.empty()) << what;
   }
 }
 
