@@ -7,7 +7,7 @@
 
 #include "ir/graph_text.h"
 #include "pipeline/predict.h"
-#include "python/trees.h"
+#include "python/replayed.h"
 #include "tune/machine.h"
 
 namespace autoperfect::python {
@@ -15,19 +15,6 @@ namespace autoperfect::python {
 namespace {
 
 using namespace nb::literals;
-
-// To be called without the GIL; MLX's trace calls it back.
-ArrayFunction to_array_function(const nb::callable& function) {
-  return [&function](const Arrays& placeholders) {
-    nb::gil_scoped_acquire gil;
-    nb::list given;
-    for (const auto& placeholder : placeholders)
-      given.append(to_python(placeholder));
-    Arrays outputs;
-    OutputTree::flatten(function(*given).ptr(), outputs);
-    return outputs;
-  };
-}
 
 nb::dict figures_of(const Program& program) {
   nb::dict figures, seconds;
@@ -66,8 +53,9 @@ nb::list region_costs(const Program& program) {
 
 PlannedFunction::PlannedFunction(
     nb::callable function, const Arrays& arguments, const CompileOptions& options) {
+  auto traced = array_function(std::move(function));
   nb::gil_scoped_release released;
-  program_ = Program::build(to_array_function(function), arguments, options);
+  program_ = Program::build(traced, arguments, options);
 }
 
 Arrays PlannedFunction::call(const Arrays& arguments) const {
