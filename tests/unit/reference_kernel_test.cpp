@@ -1,36 +1,10 @@
 // The executor of KernelIR: index maps, reductions, several outputs, dynamic sizes and both precisions.
 #include <gtest/gtest.h>
 
-#include "ir/kernel_text.h"
-#include "reference/reference.h"
+#include "reference_kernels.h"
 
 namespace autoperfect {
 namespace {
-
-using Values = std::vector<double>;
-
-Kernel parsed(const std::string& abi, const std::string& math, const std::string& accumulate = "f32") {
-  const std::string text = "autoperfect.kernel 1\nkernel @k {\n  abi {\n" + abi + "  }\n  math {\n" + math +
-                           "  }\n  numerics {\n    accumulate " + accumulate +
-                           "\n    reassociate yes\n    budget ulp=4.0 abs=0.0 rel=0.0\n  }\n}\n";
-  auto kernel = parse_kernel(text);
-  if (!kernel) throw std::runtime_error(format(kernel.errors(), text));
-  return *kernel;
-}
-
-std::vector<Values> run(
-    const Kernel& kernel, const std::vector<Tensor>& inputs, Precision precision = Precision::exact) {
-  auto outputs = run_reference(kernel, inputs, precision);
-  if (!outputs) throw std::runtime_error(format(outputs.errors()));
-  std::vector<Values> values;
-  for (const auto& tensor : *outputs)
-    values.push_back(tensor.values());
-  return values;
-}
-
-Tensor f32(const Shape& shape, const Values& values) {
-  return Tensor::of({Dtype::f32, shape}, values);
-}
 
 TEST(ReferenceKernel, IndexMapsAndSeveralOutputs) {
   const Kernel kernel = parsed(
