@@ -16,6 +16,7 @@ import time
 import mlx.core as mx
 
 BATCH = 150
+BATCH_SECONDS = 900  # far more than a batch takes: one that is not over by then hangs
 
 
 def batch(arguments):
@@ -34,9 +35,11 @@ def batch(arguments):
 def run_batch(seed, kernels):
     command = [sys.executable, "-X", "faulthandler", "-m", "tests.differential", "--batch", "--seed", str(seed), "--kernels", str(kernels)]
     with tempfile.TemporaryDirectory(prefix="autoperfect-fuzz-") as cache:
-        done = subprocess.run(
-            command, capture_output=True, text=True, env={**os.environ, "AUTOPERFECT_CACHE_DIR": cache}
-        )
+        environment = {**os.environ, "AUTOPERFECT_CACHE_DIR": cache}
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=BATCH_SECONDS)
+        except subprocess.TimeoutExpired:
+            return {"count": {}, "failure": f"a program did not end within {BATCH_SECONDS} s", "file": f"build/differential/running-{seed}.txt"}
     if done.returncode == 0:
         return json.loads(done.stdout.splitlines()[-1])
     return {"count": {}, "failure": f"the process ended with {done.returncode}\n{done.stderr[-3000:]}", "file": f"build/differential/running-{seed}.txt"}
