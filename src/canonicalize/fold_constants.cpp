@@ -142,6 +142,17 @@ std::optional<ValueId> fold_view(Rewriter& to, const Draft& node) {
   return add_splat(to, *splat, node.type.shape);
 }
 
+// A reduction of no elements is what it begins with. (MLX 0.32 never returns from some of them, of strided
+// arrays.)
+std::optional<ValueId> fold_reduction_of_nothing(Rewriter& to, const Draft& node) {
+  const bool begins_with_one = node.op == Op::prod || node.op == Op::all;
+  const bool begins_with_zero = node.op == Op::sum || node.op == Op::any;
+  if (!begins_with_one && !begins_with_zero) return std::nullopt;
+  if (to.type(node.operands[0]).elements() > 0 || node.type.elements() == 0) return std::nullopt;
+  const Scalar start = convert(Dtype::i64, node.type.dtype, {0, begins_with_one});
+  return add_splat(to, {start, node.type.dtype}, node.type.shape);
+}
+
 }  // namespace
 
 std::optional<ValueId> fold_constants(Rewriter& to, const Draft& node) {
@@ -154,6 +165,11 @@ std::optional<ValueId> fold_constants(Rewriter& to, const Draft& node) {
     case Op::broadcast:
     case Op::slice:
       return fold_view(to, node);
+    case Op::sum:
+    case Op::prod:
+    case Op::any:
+    case Op::all:
+      return fold_reduction_of_nothing(to, node);
     default:
       return class_of(node.op) == OpClass::elementwise ? fold_elementwise(to, node) : std::nullopt;
   }

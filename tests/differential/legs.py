@@ -21,6 +21,23 @@ from autoperfect import _core
 from .compare import Spread, agree, same_bits
 
 
+# MLX 0.32 never returns from some sums, products and the like of no elements (of a transposed array with shape (3, 0)
+# along its last axis), so eager cannot be asked.
+REDUCTION = re.compile(r"%\S+ = (?:sum|prod|any|all) (%[\w.]+) .*: \w+\[([\d,]*)\]$")
+RESULT = re.compile(r"^\s+(%\S+) = .* : \w+\[([\d,]*)\]$|(%[\w.]+): \w+\[([\d,]*)\]", re.MULTILINE)
+
+
+def is_empty(dimensions):
+    return "0" in dimensions.split(",")
+
+
+def reduces_nothing(text):
+    """Whether a graph has a reduction of no elements to some."""
+    empty = {a or b for a, x, b, y in RESULT.findall(text) if is_empty(x or y)}
+    reductions = (REDUCTION.search(line) for line in text.splitlines())
+    return any(r[1] in empty and not is_empty(r[2]) for r in reductions if r)
+
+
 def evaluated(arrays):
     arrays = list(arrays)
     mx.eval(arrays)
@@ -44,8 +61,11 @@ class Check:
 
     def run(self):
         self.count["programs"] += 1
-        self.eager = evaluated(self.function(*self.arguments))
         self.stages = self.build("raised")
+        if reduces_nothing(self.stages.captured):
+            self.count["not compared, eager: a reduction of no elements"] += 1
+            return
+        self.eager = evaluated(self.function(*self.arguments))
         texts = (self.stages.captured, self.stages.canonical)
         graphs = [lambda seed, text=text: self.stages.interpret(text, seed=seed) for text in texts]
         self.spread = Spread(graphs, _core.rounding_dependent(texts[0]))

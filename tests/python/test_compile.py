@@ -118,6 +118,14 @@ class TestArguments:
         fn = lambda a: mx.softmax(a * 2.0, axis=-1) - a.mean(axis=0, keepdims=True)
         check(fn, (a.T,), (mx.broadcast_to(a[0:1], (2, 4)),), (a[::2, 1::2],), (a[:, ::-1],))
 
+    def test_reductions_of_no_elements(self):
+        """From the first of them MLX 0.32 itself never returns."""
+        nothing = mx.zeros((0, 3))
+        fn = lambda x: (mx.sum(x.T, axis=1), mx.prod(x, axis=0), mx.any(x), mx.all(x > 0, axis=0), mx.sum(x, axis=1))
+        wanted = mx.zeros(3), mx.ones(3), mx.array(False), mx.array([True] * 3), mx.zeros(0)
+        for ours, value in zip(ap.compile(fn)(nothing), wanted):
+            same(ours, value)
+
     def test_many_shapes_stay_right(self):
         fast = ap.compile(lambda x, t: mx.exp(x * t) + t)
         for n in range(1, 20):
