@@ -1,0 +1,32 @@
+#include "generate/language/language.h"
+
+namespace autoperfect {
+
+namespace {
+
+std::string axis_name(size_t axis) {
+  constexpr std::string_view letters = "ijklmn";
+  return axis < letters.size() ? std::string(1, letters[axis]) : "a" + std::to_string(axis);
+}
+
+}  // namespace
+
+const std::vector<std::string_view>& languages() {
+  static const std::vector<std::string_view> all = {"mlx", "cpu", "cuda", "metal"};
+  return all;
+}
+
+Kernel with_neutral_names(Kernel kernel) {
+  kernel.name = "region";
+  int inputs = 0, outputs = 0, values = 0;
+  for (auto& buffer : kernel.buffers)
+    buffer.name =
+        buffer.role == BufferRole::in ? "in" + std::to_string(inputs++) : "out" + std::to_string(outputs++);
+  for (size_t a = 0; a < kernel.axes.size(); ++a)
+    kernel.axes[a].name = axis_name(a);
+  for (auto& value : kernel.values)
+    value.name = value.output >= 0 ? kernel.buffers[value.output].name : "t" + std::to_string(values++);
+  return kernel;
+}
+
+}  // namespace autoperfect
