@@ -1,4 +1,4 @@
-// The two halves of apply() (scalar_semantics.h): operands are all floats, or all integers.
+// The parts of apply() (scalar_semantics.h): operands are all floats, all integers, or all complex.
 #pragma once
 
 #include "ir/scalar_semantics.h"
@@ -8,6 +8,7 @@ namespace autoperfect {
 // Arithmetic and functions: the result has the operands' dtype.
 double apply_floating(const ScalarOp& op, const Scalar* operands);
 int64_t apply_integer(const ScalarOp& op, const Scalar* operands);
+Scalar apply_complex(const ScalarOp& op, const Scalar* operands);
 
 double inverse_error_function(double x);
 

@@ -82,7 +82,7 @@ double round_to(Dtype dtype, double value) {
     case Dtype::u64:
       return static_cast<double>(static_cast<uint64_t>(to_integer(dtype, value)));
     case Dtype::c64:
-      throw InternalError("complex elements have no scalar semantics");
+      throw InternalError("a complex number is no double");
     default:
       return static_cast<double>(to_integer(dtype, value));
   }
@@ -110,8 +110,16 @@ int64_t wrap_to(Dtype dtype, int64_t value) {
 }
 
 Scalar convert(Dtype from, Dtype to, Scalar value, bool rounds) {
-  if (from == Dtype::c64 || to == Dtype::c64)
-    throw InternalError("complex elements have no scalar semantics");
+  if (to == Dtype::c64) {
+    if (from == Dtype::c64)
+      return rounds ? Scalar{round_to(Dtype::f32, value.real), 0, round_to(Dtype::f32, value.imaginary)}
+                    : value;
+    return convert(from, Dtype::f32, value, rounds);
+  }
+  if (from == Dtype::c64) {
+    if (to == Dtype::bool_) return {0, value.real != 0 || value.imaginary != 0};
+    return convert(Dtype::f32, to, {value.real, 0}, rounds);
+  }
   if (is_floating(from)) {
     if (!is_floating(to)) return {0, to_integer(to, value.real)};
     return {rounds ? round_to(to, value.real) : value.real, 0};
@@ -132,6 +140,7 @@ Scalar apply(const ScalarOp& op, const Scalar* operands) {
     default:
       break;
   }
+  if (op.operand == Dtype::c64) return apply_complex(op, operands);
   const Scalar& a = operands[0];
   const Scalar& b = arity(op.op) > 1 ? operands[1] : operands[0];
   bool truth = false;

@@ -11,10 +11,12 @@
 
 namespace autoperfect {
 
-// One element: floats in `real`; integers and bools in `integer` (a u64 as its bits).
+// One element: floats in `real`, the other part of a c64 in `imaginary`; integers and bools in `integer` (a
+// u64 as its bits).
 struct Scalar {
   double real = 0;
   int64_t integer = 0;
+  double imaginary = 0;
 };
 
 // An elementwise op on elements of `operand` dtype (for select, that of its two values) giving `result`.
@@ -27,8 +29,12 @@ struct ScalarOp {
 };
 Scalar apply(const ScalarOp& op, const Scalar* operands);
 
+// Whether MLX has the op for c64, which is more than its types say.
+bool has_complex_meaning(Op op);
+
 // As MLX's astype on the CPU: floats to nearest even, halves by way of f32, floats to integers towards zero
-// (out of range as x86 converts), integers modulo 2^bits, anything to bool by `!= 0`.
+// (out of range as x86 converts), integers modulo 2^bits, anything to bool by `!= 0`. Of a complex number the
+// real part is converted, but to bool both.
 Scalar convert(Dtype from, Dtype to, Scalar value, bool rounds = true);
 
 // The nearest value of `dtype`, converted as above from a double.

@@ -1,16 +1,16 @@
 #include "reference/array.h"
 
-#include "support/result.h"
-
 namespace autoperfect {
 
 Array::Array(TensorType of) : type(std::move(of)) {
-  if (type.dtype == Dtype::c64) throw InternalError("the reference executor has no complex arrays");
   const auto size = static_cast<size_t>(type.elements());
-  is_floating(type.dtype) ? reals.resize(size) : integers.resize(size);
+  const bool is_complex = type.dtype == Dtype::c64;
+  is_floating(type.dtype) || is_complex ? reals.resize(size) : integers.resize(size);
+  if (is_complex) imaginaries.resize(size);
 }
 
 Scalar Array::at(int64_t element) const {
+  if (type.dtype == Dtype::c64) return {reals[element], 0, imaginaries[element]};
   if (is_floating(type.dtype)) return {reals[element], 0};
   return {0, integers[element]};
 }
@@ -18,6 +18,9 @@ Scalar Array::at(int64_t element) const {
 void Array::set(int64_t element, Scalar value) {
   if (is_floating(type.dtype)) {
     reals[element] = value.real;
+  } else if (type.dtype == Dtype::c64) {
+    reals[element] = value.real;
+    imaginaries[element] = value.imaginary;
   } else {
     integers[element] = value.integer;
   }
@@ -25,9 +28,8 @@ void Array::set(int64_t element, Scalar value) {
 
 Array array_of(const Tensor& tensor) {
   Array array(tensor.type);
-  for (int64_t i = 0; i < tensor.type.elements(); ++i) {
-    array.set(i, is_floating(tensor.type.dtype) ? Scalar{tensor.at(i), 0} : Scalar{0, tensor.integer_at(i)});
-  }
+  for (int64_t i = 0; i < tensor.type.elements(); ++i)
+    array.set(i, tensor.scalar_at(i));
   return array;
 }
 
@@ -36,10 +38,16 @@ Tensor tensor_of(const Array& array, Precision precision) {
   const bool floating = is_floating(type.dtype);
   if (floating && precision == Precision::oracle) type.dtype = Dtype::f64;
   Tensor tensor = Tensor::zeros(type);
-  for (int64_t i = 0; i < type.elements(); ++i) {
-    floating ? tensor.set(i, array.reals[i]) : tensor.set_integer(i, array.integers[i]);
-  }
+  for (int64_t i = 0; i < type.elements(); ++i)
+    tensor.set_scalar(i, array.at(i));
   return tensor;
+}
+
+Array converted(const Array& array, Dtype to, Precision precision) {
+  Array out({to, array.type.shape});
+  for (int64_t i = 0; i < array.type.elements(); ++i)
+    out.set(i, convert(array.type.dtype, to, array.at(i), precision == Precision::exact));
+  return out;
 }
 
 int64_t Walk::at(const std::vector<int64_t>& position) const {

@@ -1,5 +1,5 @@
-// What the executors compute with: one value over a whole shape, floats as doubles and integers as int64,
-// both exact.
+// What the executors compute with: one value over a whole shape, floats as doubles, complex numbers as two
+// and integers as int64, all exact.
 #pragma once
 
 #include <vector>
@@ -11,8 +11,9 @@ namespace autoperfect {
 
 struct Array {
   TensorType type;
-  std::vector<double> reals;      // of floating types
-  std::vector<int64_t> integers;  // of integers and bool; u64 as its bits
+  std::vector<double> reals;        // of floating types and c64
+  std::vector<double> imaginaries;  // of c64
+  std::vector<int64_t> integers;    // of integers and bool; u64 as its bits
 
   explicit Array(TensorType of = {});
   Scalar at(int64_t element) const;
@@ -21,7 +22,8 @@ struct Array {
 
 Array array_of(const Tensor& tensor);
 
-// Floats of the oracle keep their doubles in an f64 tensor; all else has the declared dtype.
+// Floats of the oracle keep their doubles in an f64 tensor; all else has the declared dtype (MLX has no wider
+// complex one).
 Tensor tensor_of(const Array& array, Precision precision);
 
 // How to walk an array inside some iteration space: element = offset + sum(position[d] * strides[d]).
@@ -35,6 +37,9 @@ std::vector<int64_t> row_major_strides(const Shape& shape);
 
 // `from` broadcast to `to` as MLX does: trailing dimensions align, size 1 repeats.
 Walk broadcast_walk(const Shape& from, const Shape& to);
+
+// Every element converted to `to`, in the same shape.
+Array converted(const Array& array, Dtype to, Precision precision);
 
 // Visits every position of `shape` in row-major order.
 template <class Visit>

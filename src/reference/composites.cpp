@@ -49,14 +49,6 @@ void for_each_row(const Array& array, const std::vector<int64_t>& axes, Visit&& 
   });
 }
 
-Array converted(const Array& array, Dtype to, Precision precision) {
-  Array out({to, array.type.shape});
-  for (int64_t i = 0; i < array.type.elements(); ++i) {
-    out.set(i, convert(array.type.dtype, to, array.at(i), precision == Precision::exact));
-  }
-  return out;
-}
-
 // exp(x - max) and their sum. MLX then multiplies by the reciprocal of the sum.
 Row softmax(const Row& row, const Arithmetic& round) {
   const double highest = round.reduce(Op::max, row);

@@ -36,15 +36,21 @@ Scalar start_of(Op op, Dtype operand) {
     case Op::all:
       return {0, 1};
     case Op::max:
-      return {-infinity, smallest(operand)};
+      return {-infinity, smallest(operand), -infinity};
     case Op::min:
-      return {infinity, largest(operand)};
+      return {infinity, largest(operand), infinity};
     default:
       return {};
   }
 }
 
+bool is_nan(Dtype dtype, Scalar x) {
+  if (dtype == Dtype::c64) return std::isnan(x.real) || std::isnan(x.imaginary);
+  return is_floating(dtype) && std::isnan(x.real);
+}
+
 bool less(Dtype dtype, Scalar a, Scalar b) {
+  if (dtype == Dtype::c64) return a.real < b.real || (a.real == b.real && a.imaginary < b.imaginary);
   if (is_floating(dtype)) return a.real < b.real;
   if (dtype == Dtype::u64) return static_cast<uint64_t>(a.integer) < static_cast<uint64_t>(b.integer);
   return a.integer < b.integer;
@@ -60,8 +66,8 @@ Reduction::Reduction(Op op, Dtype operand, Dtype result, Dtype accumulate, Preci
 
 // The first of equals is found, and the first NaN before all else.
 bool Reduction::is_before(Scalar element) const {
-  if (is_floating(operand_) && std::isnan(state_.real)) return false;
-  if (is_floating(operand_) && std::isnan(element.real)) return true;
+  if (is_nan(operand_, state_)) return false;
+  if (is_nan(operand_, element)) return true;
   return op_ == Op::argmax ? less(operand_, state_, element) : less(operand_, element, state_);
 }
 
@@ -72,8 +78,10 @@ void Reduction::add(Scalar element) {
       found_ = count_;
     }
   } else if (op_ == Op::any || op_ == Op::all) {
-    const bool truth = is_floating(operand_) ? element.real != 0 : element.integer != 0;
+    const bool truth = convert(operand_, Dtype::bool_, element).integer != 0;
     state_.integer = op_ == Op::any ? state_.integer | truth : state_.integer & truth;
+  } else if (operand_ == Dtype::c64) {
+    add_complex(element);
   } else if (is_floating(operand_)) {
     add_floating(element.real);
   } else {
@@ -102,6 +110,18 @@ void Reduction::add_floating(double x) {
   }
 }
 
+// Of NaN, MLX keeps no imaginary part.
+void Reduction::add_complex(Scalar x) {
+  if (op_ == Op::sum || op_ == Op::prod) {
+    const Scalar operands[] = {state_, x};
+    state_ = apply({op_ == Op::sum ? Op::add : Op::mul, operand_, operand_, rounds_}, operands);
+  } else if (is_nan(operand_, x)) {
+    state_ = {std::nan("")};
+  } else if (op_ == Op::max ? less(operand_, state_, x) : less(operand_, x, state_)) {
+    state_ = x;
+  }
+}
+
 void Reduction::add_integer(int64_t x) {
   const auto state = static_cast<uint64_t>(state_.integer), element = static_cast<uint64_t>(x);
   switch (op_) {
@@ -124,8 +144,29 @@ void Reduction::add_integer(int64_t x) {
 
 Scalar Reduction::result() const {
   if (is_argument(op_)) return {0, found_};
+  if (result_ == Dtype::c64) return state_;
   if (is_floating(result_)) return {rounds_ ? round_to(result_, state_.real) : state_.real, 0};
   return {0, wrap_to(result_, state_.integer)};
+}
+
+SumOfProducts::SumOfProducts(Dtype result, Dtype accumulate, Precision precision)
+    : result_(result),
+      accumulate_(result == Dtype::f64 ? Dtype::f64 : accumulate),
+      rounds_(precision == Precision::exact) {}
+
+void SumOfProducts::add(Scalar a, Scalar b) {
+  real_ += a.real * b.real;
+  if (result_ == Dtype::c64) {
+    real_ -= a.imaginary * b.imaginary;
+    imaginary_ += a.real * b.imaginary + a.imaginary * b.real;
+  }
+  if (!rounds_) return;
+  real_ = round_to(accumulate_, real_);
+  imaginary_ = round_to(accumulate_, imaginary_);
+}
+
+Scalar SumOfProducts::result() const {
+  return convert(result_ == Dtype::c64 ? Dtype::c64 : Dtype::f64, result_, {real_, 0, imaginary_}, rounds_);
 }
 
 Array reduce(

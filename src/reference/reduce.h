@@ -1,4 +1,4 @@
-// One reduction of a run of elements, in index order.
+// One reduction of a run of elements, in index order, and one element of a contraction.
 #pragma once
 
 #include "reference/array.h"
@@ -17,6 +17,7 @@ class Reduction {
  private:
   void add_floating(double x);
   void add_integer(int64_t x);
+  void add_complex(Scalar x);
   bool is_before(Scalar element) const;  // in the order in which argmax or argmin looks for the first
 
   Op op_;
@@ -27,8 +28,24 @@ class Reduction {
   int64_t found_ = 0;  // argmax, argmin: where
 };
 
-// What max and min start from, and the order they follow, in a dtype.
+// Products are exact (of f32 and less in the double they are made in), as whether MLX rounds them depends on
+// the instructions it finds; each sum is rounded to `accumulate` in `exact`.
+class SumOfProducts {
+ public:
+  SumOfProducts(Dtype result, Dtype accumulate, Precision precision);
+
+  void add(Scalar a, Scalar b);
+  Scalar result() const;
+
+ private:
+  Dtype result_, accumulate_;
+  bool rounds_;
+  double real_ = 0, imaginary_ = 0;
+};
+
+// What max and min start from, and the order they follow, in a dtype. A complex number is NaN if a part is.
 Scalar start_of(Op op, Dtype operand);
+bool is_nan(Dtype dtype, Scalar x);
 bool less(Dtype dtype, Scalar a, Scalar b);
 
 // A reduction node of a graph over its `axes` (or `axis`).

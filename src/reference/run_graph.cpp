@@ -1,10 +1,14 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
 #include "reference/composites.h"
+#include "reference/contractions.h"
 #include "reference/elementwise.h"
+#include "reference/indexing.h"
+#include "reference/quantized.h"
 #include "reference/reduce.h"
 #include "reference/reference.h"
 #include "reference/scan.h"
@@ -21,7 +25,11 @@ Scalar constant_element(const AttributeValue& value, Dtype dtype, size_t i) {
     return floating ? Scalar{round_to(dtype, x), 0} : convert(Dtype::f64, dtype, {x, 0});
   };
   auto integer = [&](int64_t x) { return convert(Dtype::i64, dtype, {0, x}); };
-  if (auto* list = std::get_if<std::vector<double>>(&value)) return real((*list)[i]);
+  auto* list_of_reals = std::get_if<std::vector<double>>(&value);
+  if (dtype == Dtype::c64 && list_of_reals)
+    return {
+        round_to(Dtype::f32, (*list_of_reals)[2 * i]), 0, round_to(Dtype::f32, (*list_of_reals)[2 * i + 1])};
+  if (auto* list = list_of_reals) return real((*list)[i]);
   if (auto* list = std::get_if<std::vector<int64_t>>(&value)) return integer((*list)[i]);
   if (auto* one = std::get_if<double>(&value)) return real(*one);
   if (auto* one = std::get_if<int64_t>(&value)) return integer(*one);
@@ -51,28 +59,14 @@ Array arange(const Node& node, const TensorType& type, Precision precision) {
   return out;
 }
 
-// Products are not rounded, as in KernelIR: whether MLX rounds them depends on the instructions it finds.
-Array matmul(const Array& a, const Array& b, const TensorType& type, Precision precision) {
-  const bool rounds = precision == Precision::exact;
-  const Dtype wide = type.dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32;
-  Shape space_a = type.shape, space_b = type.shape;  // batch, then (row, depth) and (depth, column)
-  const int64_t depth = a.type.shape.back();
-  space_a.back() = depth;
-  space_b[space_b.size() - 2] = depth;
-  const Walk walk_a = broadcast_walk(a.type.shape, space_a), walk_b = broadcast_walk(b.type.shape, space_b);
-  const size_t row = type.shape.size() - 2, column = row + 1;
+// The product of sizes, or one over it.
+Array number_of_elements(const Node& node, const Shape& shape, const TensorType& type) {
+  double count = 1;
+  for (auto axis : node.attributes.get<std::vector<int64_t>>("axes"))
+    count *= static_cast<double>(shape[axis]);
+  const bool inverted = node.attributes.get_or("inverted", false);
   Array out(type);
-  int64_t element = 0;
-  for_each_position(type.shape, [&](const std::vector<int64_t>& position) {
-    auto at_a = position, at_b = position;
-    double sum = 0;
-    for (int64_t k = 0; k < depth; ++k) {
-      at_a[column] = at_b[row] = k;
-      sum += a.reals[walk_a.at(at_a)] * b.reals[walk_b.at(at_b)];
-      if (rounds) sum = round_to(wide, sum);
-    }
-    out.reals[element++] = rounds ? round_to(type.dtype, sum) : sum;
-  });
+  out.set(0, convert(Dtype::f64, type.dtype, {inverted ? 1 / count : count}));
   return out;
 }
 
@@ -105,17 +99,26 @@ class GraphRun {
       if (!(inputs[i].type == value.type))
         return problem("input-type", "%" + value.name + " has another type", {});
     }
-    for (const auto& value : graph_.values) {
-      if (value.type.dtype == Dtype::c64)
-        return problem("unsupported-dtype", "%" + value.name + " is c64", value.where);
-    }
     for (const auto& node : graph_.nodes) {
       if (needs_its_primitive(node.op)) {
         auto message = fmt::format("'{}' has no reference: it {}", name(node.op), barrier_reason(node.op));
         return problem("opaque-node", message, node.where);
       }
+      if (!has_reference_for_its_dtype(node))
+        return problem(
+            "unsupported-dtype", fmt::format("no reference for '{}' of c64", name(node.op)), node.where);
     }
     return Success{};
+  }
+
+  bool has_reference_for_its_dtype(const Node& node) const {
+    const bool is_complex = std::any_of(node.operands.begin(), node.operands.end(), [this](ValueId v) {
+      return graph_.type(v).dtype == Dtype::c64;
+    });
+    if (!is_complex) return true;
+    if (class_of(node.op) == OpClass::composite)
+      return node.op == Op::split || node.op == Op::custom_transforms || node.op == Op::number_of_elements;
+    return class_of(node.op) != OpClass::elementwise || has_complex_meaning(node.op);
   }
 
   static Diagnostic problem(const char* code, std::string message, Where where) {
@@ -125,12 +128,41 @@ class GraphRun {
   const Array& operand(const Node& node, size_t i) const { return *arrays_[node.operands[i]]; }
 
   Result<std::vector<Array>> evaluate_all(const Node& node) {
-    if (node.op == Op::split) return split(node);
-    if (node.op == Op::divmod) return divmod(node);
+    switch (node.op) {
+      case Op::split:
+        return split(node);
+      case Op::divmod:
+        return divmod(node);
+      case Op::custom_transforms:
+        return some_operands(
+            node, node.operands.size() - static_cast<size_t>(node.attributes.get<int64_t>("outputs")));
+      case Op::depends:
+        return some_operands(node, 0);
+      case Op::quantize:
+        if (is_affine(node)) return quantized(node);
+        break;
+      default:
+        break;
+    }
     if (node.results.size() != 1) return unsupported(node);
     auto array = evaluate(node);
     if (!array) return array.errors();
     return std::vector<Array>{std::move(array).value()};
+  }
+
+  // The results are operands as they are, from `first` on.
+  std::vector<Array> some_operands(const Node& node, size_t first) const {
+    std::vector<Array> results;
+    for (size_t i = 0; i < node.results.size(); ++i)
+      results.push_back(operand(node, first + i));
+    return results;
+  }
+
+  std::vector<Array> quantized(const Node& node) const {
+    std::vector<TensorType> types;
+    for (auto result : node.results)
+      types.push_back(graph_.type(result));
+    return quantize(node, operand(node, 0), types, precision_);
   }
 
   std::vector<Array> split(const Node& node) const {
@@ -167,8 +199,7 @@ class GraphRun {
       case OpClass::reduction:
         return reduce(node, operand(node, 0), type, Dtype::f32, precision_);
       case OpClass::composite:
-        if (!is_known_composite(node.op)) return unsupported(node);
-        return run_composite(node, operand(node, 0), type, precision_);
+        return evaluate_composite(node, type);
       case OpClass::view:
         return run_view(node, operand(node, 0), type);
       case OpClass::scan:
@@ -177,24 +208,43 @@ class GraphRun {
             operand(node, 0),
             node.attributes.get<int64_t>("axis"),
             type.dtype);
+      case OpClass::source:
+        return evaluate_source(node, type);
       default:
         break;
     }
+    const auto operands = operands_of(node);
+    if (auto found = run_indexing(node, operands, type, precision_)) return *found;
+    if (auto found = run_contraction(node, operands, type, precision_)) return *found;
+    return unsupported(node);
+  }
+
+  std::vector<const Array*> operands_of(const Node& node) const {
+    std::vector<const Array*> operands;
+    for (size_t i = 0; i < node.operands.size(); ++i)
+      operands.push_back(&operand(node, i));
+    return operands;
+  }
+
+  Array evaluate_source(const Node& node, const TensorType& type) const {
+    if (node.op == Op::constant) return constant(node, type);
+    return node.op == Op::full ? run_view(node, operand(node, 0), type) : arange(node, type, precision_);
+  }
+
+  Result<Array> evaluate_composite(const Node& node, const TensorType& type) const {
     switch (node.op) {
-      case Op::constant:
-        return constant(node, type);
-      case Op::full:
-        return run_view(node, operand(node, 0), type);
-      case Op::arange:
-        return arange(node, type, precision_);
-      case Op::matmul:
-        return matmul(operand(node, 0), operand(node, 1), type, precision_);
-      case Op::concatenate:
-        return evaluate_concatenate(node, type);
-      case Op::gather_axis:
-        return gather_axis(operand(node, 0), operand(node, 1), node.attributes.get<int64_t>("axis"));
+      case Op::number_of_elements:
+        return number_of_elements(node, operand(node, 0).type.shape, type);
+      case Op::dequantize:
+        if (!is_affine(node)) return unsupported(node);
+        return dequantize(node, operand(node, 0), operand(node, 1), operand(node, 2), precision_);
+      case Op::to_fp8:
+        return to_fp8(operand(node, 0));
+      case Op::from_fp8:
+        return from_fp8(operand(node, 0), type.dtype);
       default:
-        return unsupported(node);
+        if (!is_known_composite(node.op)) return unsupported(node);
+        return run_composite(node, operand(node, 0), type, precision_);
     }
   }
 
@@ -215,13 +265,6 @@ class GraphRun {
     Array out(type);
     elementwise(op, sources, out);
     return out;
-  }
-
-  Array evaluate_concatenate(const Node& node, const TensorType& type) const {
-    std::vector<const Array*> parts;
-    for (size_t i = 0; i < node.operands.size(); ++i)
-      parts.push_back(&operand(node, i));
-    return concatenate(parts, node.attributes.get<int64_t>("axis"), type);
   }
 
   const Graph& graph_;

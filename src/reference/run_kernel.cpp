@@ -51,7 +51,6 @@ class KernelRun {
     size_t next = 0;
     for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
       const auto& buffer = kernel_.buffers[b];
-      if (buffer.type.dtype == Dtype::c64) return problem("unsupported-dtype", "%" + buffer.name + " is c64");
       if (buffer.role == BufferRole::out) continue;
       if (next == inputs.size()) return problem("input-count", "too few inputs");
       const Tensor& tensor = inputs[next++];
@@ -191,21 +190,17 @@ class KernelRun {
     return out;
   }
 
-  // Products are exact (of f32 and less in the double they are made in), sums are rounded like those of
-  // `sum`.
   Array contract_value(const KernelValue& value, const std::vector<ElementSource>& sources) const {
-    const bool rounds = precision_ == Precision::exact;
-    const Dtype wide = value.dtype == Dtype::f64 ? Dtype::f64 : kernel_.numerics.accumulate;
-    double sum = 0;
+    const SumOfProducts start(value.dtype, kernel_.numerics.accumulate, precision_);
+    SumOfProducts sum = start;
     Array out({value.dtype, state_.sizes_of(value.axes)});
     for_each_run(
         value,
-        [&] { sum = 0; },
+        [&] { sum = start; },
         [&](const std::vector<int64_t>& position) {
-          sum += sources[0].at(position).real * sources[1].at(position).real;
-          if (rounds) sum = wide == Dtype::f32 ? static_cast<float>(sum) : round_to(wide, sum);
+          sum.add(sources[0].at(position), sources[1].at(position));
         },
-        [&](int64_t element) { out.reals[element] = rounds ? round_to(value.dtype, sum) : sum; });
+        [&](int64_t element) { out.set(element, sum.result()); });
     return out;
   }
 

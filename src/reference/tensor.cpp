@@ -137,7 +137,14 @@ int64_t Tensor::integer_at(int64_t element) const {
   }
 }
 
+Scalar Tensor::scalar_at(int64_t element) const {
+  if (is_floating(type.dtype)) return {at(element)};
+  if (type.dtype != Dtype::c64) return {0, integer_at(element)};
+  return {read<float>(*this, 2 * element), 0, read<float>(*this, 2 * element + 1)};
+}
+
 void Tensor::set(int64_t element, double value) {
+  if (type.dtype == Dtype::c64) return set_scalar(element, {value});
   if (is_integer(type.dtype) || type.dtype == Dtype::bool_) {
     return set_integer(element, convert(Dtype::f64, type.dtype, {value, 0}).integer);
   }
@@ -156,6 +163,13 @@ void Tensor::set_integer(int64_t element, int64_t value) {
     default:
       return write(*this, element, value);
   }
+}
+
+void Tensor::set_scalar(int64_t element, Scalar value) {
+  if (is_floating(type.dtype)) return set(element, value.real);
+  if (type.dtype != Dtype::c64) return set_integer(element, value.integer);
+  write(*this, 2 * element, static_cast<float>(value.real));
+  write(*this, 2 * element + 1, static_cast<float>(value.imaginary));
 }
 
 std::vector<double> Tensor::values() const {

@@ -18,8 +18,10 @@ struct Tensor {
 
   double at(int64_t element) const;  // any dtype but c64, as double (64-bit integers may lose low bits)
   int64_t integer_at(int64_t element) const;  // integers and bool, exact (u64 as its bits)
+  Scalar scalar_at(int64_t element) const;    // any dtype, exact
   void set(int64_t element, double value);    // converted as MLX's astype on the CPU does
   void set_integer(int64_t element, int64_t value);
+  void set_scalar(int64_t element, Scalar value);  // floats rounded
   std::vector<double> values() const;
 };
 

@@ -25,21 +25,6 @@ Walk transpose_walk(const Shape& from, const std::vector<int64_t>& axes) {
   return walk;
 }
 
-// Negative starts count from the end; a backward slice starts at the last element at most.
-Walk slice_walk(const Shape& from, const Attributes& attributes) {
-  const auto& start = attributes.get<std::vector<int64_t>>("start");
-  const auto& steps = attributes.get<std::vector<int64_t>>("strides");
-  const auto strides = row_major_strides(from);
-  Walk walk;
-  for (size_t d = 0; d < from.size(); ++d) {
-    const int64_t wanted = start[d] < 0 ? start[d] + from[d] : start[d];
-    const int64_t first = steps[d] < 0 ? std::min(wanted, from[d] - 1) : std::max<int64_t>(wanted, 0);
-    walk.offset += first * strides[d];
-    walk.strides.push_back(steps[d] * strides[d]);
-  }
-  return walk;
-}
-
 }  // namespace
 
 Array run_view(const Node& node, const Array& operand, const TensorType& result) {
@@ -63,6 +48,20 @@ Array run_view(const Node& node, const Array& operand, const TensorType& result)
   }
 }
 
+Walk slice_walk(const Shape& from, const Attributes& attributes) {
+  const auto& start = attributes.get<std::vector<int64_t>>("start");
+  const auto& steps = attributes.get<std::vector<int64_t>>("strides");
+  const auto strides = row_major_strides(from);
+  Walk walk;
+  for (size_t d = 0; d < from.size(); ++d) {
+    const int64_t wanted = start[d] < 0 ? start[d] + from[d] : start[d];
+    const int64_t first = steps[d] < 0 ? std::min(wanted, from[d] - 1) : std::max<int64_t>(wanted, 0);
+    walk.offset += first * strides[d];
+    walk.strides.push_back(steps[d] * strides[d]);
+  }
+  return walk;
+}
+
 Array part_of(const Array& source, int64_t axis, int64_t begin, const TensorType& result) {
   Walk walk{0, row_major_strides(source.type.shape)};
   walk.offset = begin * walk.strides[axis];
@@ -79,27 +78,6 @@ Array concatenate(const std::vector<const Array*>& parts, int64_t axis, const Te
     });
     into.offset += part->type.shape[axis] * into.strides[axis];
   }
-  return out;
-}
-
-Result<Array> gather_axis(const Array& source, const Array& indices, int64_t axis) {
-  const Walk walk{0, row_major_strides(source.type.shape)};
-  const int64_t size = source.type.shape[axis];
-  Array out({source.type.dtype, indices.type.shape});
-  int64_t element = 0;
-  bool in_range = true;
-  for_each_position(indices.type.shape, [&](std::vector<int64_t> position) {
-    const int64_t index = indices.integers[element];
-    position[axis] = index < 0 ? index + size : index;
-    if (position[axis] < 0 || position[axis] >= size) {
-      in_range = false;
-    } else {
-      out.set(element, source.at(walk.at(position)));
-    }
-    ++element;
-  });
-  if (!in_range)
-    return Diagnostic{"reference", "index-out-of-range", "an index of gather_axis is out of range"};
   return out;
 }
 

@@ -1,4 +1,4 @@
-// Ops that move elements and compute nothing: views, concatenation, gathers.
+// Ops that move elements and compute nothing: views, concatenation.
 #pragma once
 
 #include <vector>
@@ -15,8 +15,8 @@ Array part_of(const Array& source, int64_t axis, int64_t begin, const TensorType
 
 Array concatenate(const std::vector<const Array*>& parts, int64_t axis, const TensorType& result);
 
-// take_along_axis: negative indices count from the end. An index out of range is an error (in MLX it is
-// undefined).
-Result<Array> gather_axis(const Array& source, const Array& indices, int64_t axis);
+// The elements that a slice shows. Negative starts count from the end; a backward slice starts at the last
+// element at most.
+Walk slice_walk(const Shape& from, const Attributes& attributes);
 
 }  // namespace autoperfect
