@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "capture/capture.h"
 #include "mlx/ops.h"
@@ -16,9 +17,11 @@ namespace mx = mlx::core;
 // Units in the last place that an elementary function may be off; MLX's own are a few.
 constexpr double function_ulp = 4;
 
-// Functions that MLX computes to an absolute error rather than a relative one; others lose subnormal results.
-double absolute_error(Op op) {
-  return op == Op::erf || op == Op::erfinv ? 5e-7 : 0x1p-126;
+// Functions that MLX computes to an absolute error rather than a relative one; others lose subnormal results,
+// or are a step between subnormals of f16 off.
+double absolute_error(Op op, mx::Dtype dtype) {
+  if (op == Op::erf || op == Op::erfinv) return 5e-7;
+  return dtype == mx::float16 ? 0x1p-24 : 0x1p-126;
 }
 
 // exp(x) by way of x * log2(e): half a unit in the last place of x is |x| units in that of the result. Sines
@@ -113,6 +116,19 @@ double unit_of(mx::Dtype dtype) {
   return dtype == mx::float64 ? 0x1p-53 : 0x1p-24;
 }
 
+// Sums of the magnitudes of all terms, of those alone that are finite where `finite_only`; in f32 for halves,
+// as MLX accumulates them.
+mx::array sum_magnitudes(const Graph& graph, NodeId id, const Arrays& operands, bool finite_only) {
+  Arrays magnitudes;
+  for (const auto& operand : operands) {
+    auto magnitude = mx::abs(operand);
+    if (is_half(from_mlx(operand.dtype()))) magnitude = mx::astype(magnitude, mx::float32);
+    if (finite_only) magnitude = mx::where(mx::isfinite(magnitude), magnitude, mx::zeros_like(magnitude));
+    magnitudes.push_back(magnitude);
+  }
+  return apply(graph, id, magnitudes)[0];
+}
+
 bool is_linear(const Node& node) {
   return node.op == Op::sum || node.op == Op::cumsum || class_of(node.op) == OpClass::gemm;
 }
@@ -149,11 +165,11 @@ mx::array Perturbation::move(const Graph& graph, NodeId id, const Arrays& operan
   auto dtype = result.dtype();
   auto wide = is_half(from_mlx(dtype)) ? mx::astype(result, mx::float32) : result;
   auto scale = mx::abs(wide);
+  auto open = mx::array(false);
   if (is_linear(node)) {
-    Arrays magnitudes;
-    for (const auto& operand : operands)
-      magnitudes.push_back(mx::abs(operand));
-    scale = mx::astype(apply(graph, id, magnitudes)[0], scale.dtype());
+    scale = mx::astype(sum_magnitudes(graph, id, operands, false), scale.dtype());
+    // Finite terms that leave the range in one order need not in another.
+    open = mx::logical_not(mx::isfinite(sum_magnitudes(graph, id, operands, true)));
   }
   if (grows_with_argument(node.op))
     scale = scale * (mx::array(1.0f, scale.dtype()) + mx::abs(mx::astype(operands[0], scale.dtype())));
@@ -162,11 +178,13 @@ mx::array Perturbation::move(const Graph& graph, NodeId id, const Arrays& operan
   if (node.op == Op::logsumexp || node.op == Op::logcumsumexp)
     scale = mx::maximum(scale, mx::array(1.0f, scale.dtype()));
   auto error = scale * mx::array(ulp * unit_of(dtype), scale.dtype()) +
-               mx::array(absolute_error(node.op), scale.dtype());
+               mx::array(absolute_error(node.op, dtype), scale.dtype());
   auto moved = wide + noise(scale) * error;
   // Infinities, NaN and what has no error stay as they are.
   auto keeps = mx::logical_or(mx::logical_not(mx::isfinite(error)), mx::logical_not(mx::isfinite(scale)));
-  return mx::where(keeps, result, mx::astype(moved, dtype));
+  auto anything = mx::where(
+      noise(scale) > mx::array(0.0f), mx::array(std::numeric_limits<float>::quiet_NaN()), mx::array(0.0f));
+  return mx::where(open, mx::astype(anything, dtype), mx::where(keeps, result, mx::astype(moved, dtype)));
 }
 
 }  // namespace autoperfect::python
