@@ -31,6 +31,8 @@ Action declare_run(CLI::App& app);
 Action declare_python(CLI::App& app);
 Action declare_generate(CLI::App& app);
 Action declare_gate(CLI::App& app);
+Action declare_prompt(CLI::App& app);
+Action declare_ask(CLI::App& app);
 Action declare_capture(CLI::App& app);
 Action declare_explain(CLI::App& app);
 Action declare_cache(CLI::App& app);

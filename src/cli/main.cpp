@@ -20,6 +20,8 @@ constexpr Command commands[] = {
     {"run", "run a graph or kernel with the reference executor, or a graph with MLX", declare_run},
     {"python", "graph or kernel -> straight-line mlx.core Python; such Python -> graph", declare_python},
     {"generate", "KernelIR -> the sources the built-in generator proposes", declare_generate},
+    {"prompt", "KernelIR -> what a model would be asked; sends nothing", declare_prompt},
+    {"ask", "send a prompt to a model and print its answer", declare_ask},
     {"gate", "prove every built-in candidate of a kernel on this machine", declare_gate},
     {"explain", "program -> regions, kernels, predicted and measured, on this machine", declare_explain},
     {"cache", "what is kept on disk: ls, clear", declare_cache},

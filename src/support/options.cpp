@@ -37,6 +37,7 @@ Environment read_environment() {
   e.dump = variable("AUTOPERFECT_DUMP", e.dump);
   e.cache = choice("AUTOPERFECT_CACHE", e.cache, {"on", "off", "read"});
   e.cache_dir = variable("AUTOPERFECT_CACHE_DIR", default_cache_directory());
+  e.model_key = variable("AUTOPERFECT_MODEL_KEY", "");
   return e;
 }
 
@@ -59,7 +60,17 @@ std::vector<EnvironmentRow> environment_rows() {
       {"AUTOPERFECT_DUMP", e.dump, "a directory that receives the text of each stage"},
       {"AUTOPERFECT_CACHE", e.cache, "the cache of kernels on disk: on, off, read"},
       {"AUTOPERFECT_CACHE_DIR", e.cache_dir, "where that cache is"},
+      {"AUTOPERFECT_MODEL_KEY", e.model_key.empty() ? "" : "(set)", "the key of a model's server; secret"},
   };
+}
+
+std::vector<std::string> plain_environment() {
+  std::vector<std::string> lines;
+  for (const char* name : {"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ"}) {
+    auto value = variable(name, "");
+    if (!value.empty()) lines.push_back(std::string(name) + "=" + value);
+  }
+  return lines;
 }
 
 void warn_once(const std::string& key, const std::string& message) {

@@ -11,6 +11,7 @@ struct Environment {
   std::string dump;             // AUTOPERFECT_DUMP: a directory for the text of each stage
   std::string cache = "on";     // AUTOPERFECT_CACHE: on, off, read
   std::string cache_dir;        // AUTOPERFECT_CACHE_DIR
+  std::string model_key;        // AUTOPERFECT_MODEL_KEY: secret, shown nowhere
 };
 const Environment& environment();
 
@@ -18,6 +19,9 @@ struct EnvironmentRow {
   std::string name, value, meaning;
 };
 std::vector<EnvironmentRow> environment_rows();
+
+// What a program of the user's choice needs to run, "NAME=value" each, and nothing that may be secret.
+std::vector<std::string> plain_environment();
 
 // "autoperfect: warning: ..." on stderr, each distinct `key` once a process. log_info: with
 // AUTOPERFECT_LOG=info.

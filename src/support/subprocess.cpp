@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,7 +15,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 #include "support/descriptor.h"
 
@@ -202,7 +205,24 @@ Status reap(pid_t pid, ProcessResult& result) {
   return Success{};
 }
 
+bool is_program(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && access(path.c_str(), X_OK) == 0;
+}
+
 }  // namespace
+
+std::string find_program(const std::string& name) {
+  if (name.empty()) return "";
+  if (name[0] == '/') return is_program(name) ? name : "";
+  if (name.find('/') != std::string::npos) return "";
+  const char* path = getenv("PATH");
+  std::istringstream folders(path ? path : "/usr/local/bin:/usr/bin:/bin");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (!folder.empty() && folder[0] == '/' && is_program(folder + "/" + name)) return folder + "/" + name;
+  }
+  return "";
+}
 
 Result<ProcessResult> run_process(const std::vector<std::string>& arguments, const ProcessOptions& options) {
   if (arguments.empty()) throw InternalError("run_process: no program");

@@ -26,6 +26,9 @@ struct ProcessResult {
   std::string output, errors;
 };
 
+// As a shell would find it, but never relative to the current directory. Empty: not found.
+std::string find_program(const std::string& name);
+
 Result<ProcessResult> run_process(const std::vector<std::string>& arguments, const ProcessOptions& options);
 
 }  // namespace autoperfect

@@ -16,7 +16,11 @@ TEST(Options, ListEveryVariableOnce) {
   EXPECT_EQ(
       names,
       (std::vector<std::string>{
-          "AUTOPERFECT_LOG", "AUTOPERFECT_DUMP", "AUTOPERFECT_CACHE", "AUTOPERFECT_CACHE_DIR"}));
+          "AUTOPERFECT_LOG",
+          "AUTOPERFECT_DUMP",
+          "AUTOPERFECT_CACHE",
+          "AUTOPERFECT_CACHE_DIR",
+          "AUTOPERFECT_MODEL_KEY"}));
 }
 
 TEST(Options, WarnOnceAKey) {

@@ -9,6 +9,7 @@
 
 #include "generate/candidate.h"
 #include "support/result.h"
+#include "support/subprocess.h"
 
 namespace autoperfect {
 
@@ -20,8 +21,6 @@ struct Compiler {
 // The system compiler: $CXX when it is set, else g++, c++, clang++ on PATH. Found once. An error when there
 // is none.
 const Result<Compiler>& system_compiler();
-// As a shell would find it, but never relative to the current directory. Empty: not found.
-std::string find_program(const std::string& name);
 std::string version_of(const Compiler& compiler);  // first line of --version; runs it; empty when that fails
 
 const std::string& prelude_source();  // the text put in front of every kernel

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <sstream>
 
 #include "compile/cpu/compile.h"
 #include "support/subprocess.h"
@@ -19,11 +18,6 @@ constexpr const char* flags =
     "-std=c++20 -O3 -march=native -fPIC -shared -ffp-contract=off -fno-math-errno -fno-trapping-math "
     "-fno-exceptions -fno-rtti -fvisibility=hidden -fno-stack-protector -fwrapv -w -Wno-psabi -pipe "
     "-nostartfiles -nostdlib";
-
-bool is_program(const std::string& path) {
-  struct stat status;
-  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && access(path.c_str(), X_OK) == 0;
-}
 
 // Which program it is without running it: a warm start must not start a compiler. Links are followed, so that
 // an upgrade behind /usr/bin/g++ is seen.
@@ -53,18 +47,6 @@ Result<Compiler> find_compiler() {
 }
 
 }  // namespace
-
-std::string find_program(const std::string& name) {
-  if (name.empty()) return "";
-  if (name[0] == '/') return is_program(name) ? name : "";
-  if (name.find('/') != std::string::npos) return "";
-  const char* path = getenv("PATH");
-  std::istringstream folders(path ? path : "/usr/local/bin:/usr/bin:/bin");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    if (!folder.empty() && folder[0] == '/' && is_program(folder + "/" + name)) return folder + "/" + name;
-  }
-  return "";
-}
 
 std::string version_of(const Compiler& compiler) {
   ProcessOptions options;

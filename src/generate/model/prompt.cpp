@@ -1,0 +1,127 @@
+#include "generate/model/prompt.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "generate/model/prompt_parts.h"
+#include "ir/kernel_text.h"
+
+namespace autoperfect {
+
+namespace {
+
+// Longer than any row of ticks in the text, so that nothing in it can end the block.
+std::string fenced(const std::string& text, std::string_view tag = "") {
+  size_t longest = 2;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = std::min(text.find_first_not_of('`', at), text.size());
+    longest = std::max(longest, end - at);
+    at = end + 1;
+  }
+  std::string fence(longest + 1, '`');
+  auto newline = text.empty() || text.back() == '\n' ? "" : "\n";
+  return fmt::format("{}{}\n{}{}{}\n", fence, tag, text, newline, fence);
+}
+
+std::string section(std::string_view title, const std::string& text) {
+  return fmt::format("\n## {}\n\n{}", title, text);
+}
+
+std::string rules(bool is_mlx) {
+  std::string text =
+      "- The code uses its inputs and outputs and nothing else: no global or static state, no files, no "
+      "system calls,\n"
+      "  no other input and no other result. It is a pure function of the inputs.\n"
+      "- Every element of every output is written, no element of an input is, and nothing else in memory "
+      "is.\n"
+      "- No allocation, no threads, no recursion, no exceptions, no inline assembly, no preprocessor lines.\n"
+      "- No high-level calls: only the functions listed for the language.\n"
+      "- The result may not depend on what memory held before, on earlier calls, or on how the work is cut "
+      "up.\n"
+      "- A branch on data (not on sizes) needs every arm to be right for every input: the gate looks for "
+      "inputs that reach\n"
+      "  each arm, and rejects code with an arm it cannot reach. Select between values rather than branch.\n"
+      "- Do not tune for particular values, sizes or tests. Code that is right on the inputs tried and wrong "
+      "elsewhere is\n"
+      "  rejected.\n";
+  if (!is_mlx) return text;
+  return "- The code uses its inputs and makes its outputs and nothing else; it changes no array and no "
+         "graph.\n"
+         "- No branches, loops, functions, indexing syntax, evaluation, random numbers or printing: one call "
+         "a line.\n"
+         "- No high-level calls (`mx.softmax`, `mx.fast.*`, `mx.compile`, `nn.*`): only the functions listed "
+         "for the "
+         "language.\n";
+}
+
+std::string timing(const PromptRequest& request) {
+  auto text = std::string(
+      "What passes is timed: many calls in a row on the same buffers at the sizes of the contract, in turns "
+      "with MLX's own\n"
+      "operations for the same, and the median counts. So caches are warm as far as the data fits them. ");
+  double bytes = prompt::bytes_of(*request.kernel);
+  double bandwidth = bytes > static_cast<double>(request.target->l3_bytes)
+                         ? request.target->copy_bytes_per_second
+                         : request.target->cache_bytes_per_second;
+  return text + fmt::format(
+                    "Inputs and outputs\nhold {} together, which this machine moves in {} at best.\n",
+                    prompt::bytes_text(bytes),
+                    prompt::time_text(bytes / bandwidth + request.target->launch_seconds));
+}
+
+std::string best_known(const BestKnown& best) {
+  auto text = fmt::format(
+      "This takes {}, {:.0f}% of what the machine can do; MLX's own operations take {}. Write something "
+      "faster. Find what\n"
+      "limits it first; a rewording with the same loops and the same memory traffic is no improvement.\n",
+      prompt::time_text(best.seconds),
+      100 * best.roofline,
+      prompt::time_text(best.baseline_seconds));
+  if (!best.is_draft)
+    text += "It was written by a program and uses functions that are not all allowed to you.\n";
+  return text + "\n" + fenced(best.source);
+}
+
+std::string repair(const Repair& repair) {
+  return fmt::format(
+      "This was your last answer. It was rejected at the stage `{}`:\n\n{}\n{}\nCorrect the cause, not only "
+      "the line that "
+      "was named, and answer with the whole code again.\n",
+      repair.stage,
+      fenced(repair.evidence),
+      fenced(repair.source));
+}
+
+}  // namespace
+
+std::string make_prompt(const PromptRequest& request) {
+  auto kernel = with_neutral_names(*request.kernel);
+  const bool is_mlx = request.language == "mlx";
+  std::string out = fmt::format(
+      "# Write one kernel\n\n"
+      "Below is the contract of one kernel. Write code in the language `{}` that computes exactly what it "
+      "says, as fast as\n"
+      "possible on the machine described. The code is checked, compiled, proved numerically against a "
+      "reference on many\n"
+      "inputs, and then timed.\n",
+      request.language);
+  out += section("Contract", fenced(print(kernel)) + "\n" + prompt::how_to_read(kernel));
+  out += section("Accuracy and values", prompt::accuracy(kernel));
+  out += section("Machine", prompt::machine(*request.target));
+  out += section("Language", language_reference(kernel, request.language, *request.target));
+  out += section("Rules", rules(is_mlx));
+  out += section("Timing", timing(request));
+  if (request.best) out += section("The fastest so far", best_known(*request.best));
+  out += section("Approach", prompt::approach(request.language, request.variant));
+  if (request.repair) out += section("Your last answer", repair(*request.repair));
+  out += section(
+      "Answer",
+      "Answer with exactly one block between lines of three backticks. It holds the complete code as the "
+      "language section\n"
+      "shows it. Text around the block is not read.\n");
+  return out;
+}
+
+}  // namespace autoperfect

@@ -1,0 +1,216 @@
+#include "generate/model/prompt_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "support/number.h"
+
+namespace autoperfect::prompt {
+
+namespace {
+
+bool any_value(const Kernel& kernel, bool (*is)(const KernelValue&)) {
+  return std::any_of(kernel.values.begin(), kernel.values.end(), is);
+}
+
+bool any_operand(const Kernel& kernel, bool (*is)(const KernelOperand&)) {
+  return std::any_of(kernel.values.begin(), kernel.values.end(), [is](const KernelValue& value) {
+    return std::any_of(value.operands.begin(), value.operands.end(), is);
+  });
+}
+
+bool any_op(const Kernel& kernel, OpClass wanted) {
+  return std::any_of(kernel.values.begin(), kernel.values.end(), [wanted](const KernelValue& value) {
+    return class_of(value.op) == wanted;
+  });
+}
+
+bool has_dtype(const Kernel& kernel, bool (*is)(Dtype)) {
+  return std::any_of(
+             kernel.buffers.begin(),
+             kernel.buffers.end(),
+             [is](const Buffer& buffer) { return is(buffer.type.dtype); }) ||
+         std::any_of(kernel.values.begin(), kernel.values.end(), [is](const KernelValue& value) {
+           return is(value.dtype);
+         });
+}
+
+// An output several values store to, each a part.
+bool stores_parts(const Kernel& kernel) {
+  std::vector<int> writers(kernel.buffers.size());
+  for (const auto& value : kernel.values)
+    if (value.output >= 0 && ++writers[value.output] > 1) return true;
+  return false;
+}
+
+}  // namespace
+
+std::string how_to_read(const Kernel& kernel) {
+  std::string text =
+      "- `%t[i,j] = op a, b : dtype` defines a value for every i and j. Operations mean what those of the "
+      "same name in\n"
+      "  `mlx.core` mean. A value that varies over fewer axes is the same along the others; there is no "
+      "broadcasting.\n"
+      "- `%in0[i,j]` is an element of a buffer; its indices are sums of axes and numbers. Buffers are dense, "
+      "row-major, and\n"
+      "  do not overlap. A value with the name of an output is stored there, at the indices on the left.\n";
+  auto add = [&](bool applies, const char* line) {
+    if (applies) text += line;
+  };
+  add(any_op(kernel, OpClass::reduction),
+      "- `sum(j) a` reduces over all of axis j; `max`, `prod`, `argmax` and the like alike.\n");
+  add(any_op(kernel, OpClass::gemm),
+      "- `matmul(k) a, b` is the sum over k of a * b, the products not rounded.\n");
+  add(any_op(kernel, OpClass::scan),
+      "- `cumsum(j) a` runs along axis j, the axis stays; `inclusive=false` leaves out the element itself, "
+      "`reverse=true`\n"
+      "  runs from the end.\n");
+  add(any_operand(kernel, [](const KernelOperand& o) { return o.guarded; }),
+      "- `%in0[i,j-2] else 0.0` is the number after `else` where an index leaves the buffer. Such a place is "
+      "not read.\n");
+  add(any_operand(kernel, [](const KernelOperand& o) { return o.gathers(); }),
+      "- `%in0[%t1[i],j]` takes its index from data. A negative one counts from the end; one that is still "
+      "outside is\n"
+      "  clamped to the nearest valid index.\n");
+  add(any_operand(kernel, [](const KernelOperand& o) { return o.kind == KernelOperand::Kind::iota; }),
+      "- `iota j` is the position along axis j.\n");
+  add(any_value(kernel, [](const KernelValue& v) { return v.op == Op::select; }),
+      "- `select c, a, b` is a where c holds, else b.\n");
+  add(any_value(kernel, [](const KernelValue& v) { return v.op == Op::argmax || v.op == Op::argmin; }),
+      "- Of equal elements the first counts for `argmax` and `argmin`; a NaN beats every number.\n");
+  add(stores_parts(kernel),
+      "- Several lines store parts of one output; together they cover it exactly once.\n");
+  add(std::any_of(kernel.axes.begin(), kernel.axes.end(), [](const Axis& a) { return a.dynamic; }),
+      "- An axis written `i=?4096` may have any size of at least 1 when the code runs; 4096 is what is "
+      "timed.\n");
+  return text;
+}
+
+std::string accuracy(const Kernel& kernel) {
+  const auto& n = kernel.numerics;
+  std::string text = fmt::format(
+      "- Each element is compared with the contract computed in double precision. It may differ by {} units "
+      "in the last\n"
+      "  place of its dtype, by {} absolutely, or by {} relative, whichever is most; where MLX's own result "
+      "differs more, by\n"
+      "  twice as much as that.\n",
+      format_number(n.ulp),
+      format_number(n.abs),
+      format_number(n.rel));
+  text += fmt::format(
+      "- Sums and products of floats accumulate in {} or wider. Their order is {}.\n",
+      name(n.accumulate),
+      n.reassociate ? "free, and the sign of a zero that depends on it as well" : "that of the axis");
+  if (has_dtype(kernel, is_half)) {
+    text +=
+        "- Halves (`f16`, `bf16`) are computed in f32, and every value that the contract gives a half type "
+        "is rounded to it,\n"
+        "  to nearest, ties to even, before it is used further.\n";
+  }
+  if (has_dtype(kernel, [](Dtype d) { return is_floating(d); })) {
+    text +=
+        "- Inputs are any floats: normal, denormal (not flushed to zero), huge, tiny, signed zeros, "
+        "infinities and NaNs, all\n"
+        "  equal or with one outlier, alone or in whole rows. NaN, infinities and finite results must appear "
+        "exactly where\n"
+        "  the contract gives them, even where a step in between overflows only because of another order of "
+        "the operations.\n";
+  }
+  if (has_dtype(kernel, [](Dtype d) { return is_integer(d); })) {
+    text +=
+        "- Integers are any of their type, unless they are indices; they wrap around on overflow. Results "
+        "that are integers\n"
+        "  or booleans must be exact.\n";
+  }
+  return text + "- The same inputs give the same bits every time.\n";
+}
+
+std::string machine(const Target& t) {
+  if (t.name.rfind("cuda", 0) == 0) {
+    return fmt::format(
+        "{}: {} multiprocessors, warps of {}, at most {} registers a thread and 65536 a multiprocessor, 1024 "
+        "threads a block,\n"
+        "2048 threads a multiprocessor, {} of shared memory and L1 a multiprocessor ({} a block unless more "
+        "is asked for;\n"
+        "static plus dynamic), {} of L2. Global memory moves {:.0f} GB/s (read plus written), {:.1f} TFLOP/s "
+        "of f32 FMA at\n"
+        "most. A launch costs {}.\n",
+        t.name,
+        t.threads,
+        t.lanes,
+        t.vector_registers,
+        bytes_text(static_cast<double>(t.l1_bytes)),
+        "48 KiB",
+        bytes_text(static_cast<double>(t.l3_bytes)),
+        t.copy_bytes_per_second / 1e9,
+        t.flops_per_second / 1e12,
+        time_text(t.launch_seconds));
+  }
+  return fmt::format(
+      "{}: {} threads; vectors of {} floats (f32), {} vector registers; {} of L1 data and {} of L2 cache a "
+      "core, {} of\n"
+      "shared cache. A streaming copy moves {:.1f} GB/s (read plus written, all threads), {:.1f} GB/s where "
+      "all fits the\n"
+      "shared cache. {:.0f} GFLOP/s of f32 FMA at most, all threads. A launch costs {}.\n",
+      t.name,
+      t.threads,
+      t.lanes,
+      t.vector_registers,
+      bytes_text(static_cast<double>(t.l1_bytes)),
+      bytes_text(static_cast<double>(t.l2_bytes)),
+      bytes_text(static_cast<double>(t.l3_bytes)),
+      t.copy_bytes_per_second / 1e9,
+      t.cache_bytes_per_second / 1e9,
+      t.flops_per_second / 1e9,
+      time_text(t.launch_seconds));
+}
+
+std::string approach(const std::string& language, int variant) {
+  static const char* const native[] = {
+      "Use the approach you expect to be fastest on this machine.\n",
+      "Aim at the least memory traffic: as few passes over the data as the contract allows, nothing stored "
+      "that can be\n"
+      "computed again more cheaply.\n",
+      "Aim at parallelism within a thread: several independent accumulators, rows or blocks at once, so that "
+      "no operation\n"
+      "waits for the one before.\n",
+      "Aim at locality: cut the work into blocks that stay in registers and the nearest cache.\n",
+      "Keep it simple: the shortest code that can be fast, straight loops the compiler handles well.\n",
+  };
+  static const char* const graph[] = {
+      "Use the operations you expect to be fastest in MLX.\n",
+      "Use as few operations as possible.\n",
+      "Use operations whose intermediate results are as small as possible.\n",
+  };
+  const auto* lines = language == "mlx" ? graph : native;
+  int count = language == "mlx" ? std::size(graph) : std::size(native);
+  int line = variant % count, round = variant / count;
+  std::string text = lines[line];
+  if (round > 0)
+    text += fmt::format(
+        "This is attempt {} of this kind: differ from the obvious in how the loops are cut or ordered.\n",
+        round + 1);
+  return text;
+}
+
+double bytes_of(const Kernel& kernel) {
+  double bytes = 0;
+  for (const auto& buffer : kernel.buffers)
+    bytes += static_cast<double>(buffer.type.bytes());
+  return bytes;
+}
+
+std::string bytes_text(double bytes) {
+  if (bytes >= 1 << 20) return fmt::format("{:.1f} MiB", bytes / (1 << 20));
+  if (bytes >= 1 << 10) return fmt::format("{:.1f} KiB", bytes / (1 << 10));
+  return fmt::format("{:.0f} bytes", bytes);
+}
+
+std::string time_text(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.3g} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.3g} ms", seconds * 1e3);
+  return fmt::format("{:.3g} us", seconds * 1e6);
+}
+
+}  // namespace autoperfect::prompt
