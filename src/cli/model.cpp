@@ -101,7 +101,8 @@ Action declare_ask(CLI::App& app) {
          arguments->model,
          "http://HOST:PORT/v1, anthropic:https://..., command:PROGRAM, folder:PATH or replay:PATH")
       ->required();
-  app.add_option("--set", arguments->settings, "NAME=VALUE, as in --set temperature=0.2; see docs/model.md");
+  app.add_option("--set", arguments->settings, "NAME=VALUE, as in --set temperature=0.2; see docs/model.md")
+      ->allow_extra_args(false);
   app.add_option("--attempt", arguments->attempt, "of the same prompt; changes the seed")
       ->check(CLI::Range(0, 1000000));
   return [arguments] {

@@ -110,7 +110,6 @@ std::string make_prompt(const PromptRequest& request) {
   out += section("Contract", fenced(print(kernel)) + "\n" + prompt::how_to_read(kernel));
   out += section("Accuracy and values", prompt::accuracy(kernel));
   out += section("Machine", prompt::machine(*request.target));
-  out += section("Language", language_reference(kernel, request.language, *request.target));
   out += section("Rules", rules(is_mlx));
   out += section("Timing", timing(request));
   if (request.best) out += section("The fastest so far", best_known(*request.best));
