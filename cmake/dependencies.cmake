@@ -1,5 +1,6 @@
 # MLX and nanobind come from the Python environment, the rest from the system.
 find_package(Threads REQUIRED)
+find_package(CURL QUIET)
 find_package(Python 3.10 COMPONENTS Interpreter Development.Module REQUIRED)
 execute_process(
   COMMAND ${Python_EXECUTABLE} -c "import importlib.util as u; print(list(u.find_spec('mlx').submodule_search_locations)[0])"

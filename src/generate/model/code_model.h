@@ -30,11 +30,11 @@ struct ModelOptions {
   int64_t max_tokens = 16384;  // of one answer
   std::string tokens_field = "max_tokens";  // some servers want max_completion_tokens
   bool stream = true;
-  int concurrency = 4;          // requests at once
-  int retries = 4;              // of one request, when it may help
-  double seconds = 600;         // deadline of one request
-  double idle_seconds = 120;    // without a byte
-  int64_t max_bytes = 8 << 20;  // of one response
+  int concurrency = 4;           // requests at once
+  int retries = 4;               // of one request, when it may help
+  double seconds = 600;          // deadline of one question, retries included
+  double idle_seconds = 120;     // without a byte
+  int64_t max_bytes = 16 << 20;  // of one response
   // Prices and limit in the same currency, prices for a million tokens. A request that could exceed what is
   // left is not sent.
   double prompt_price = 0, completion_price = 0, spending_limit = 0;

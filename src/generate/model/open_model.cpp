@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
-#include <string_view>
+#include <condition_variable>
+#include <mutex>
 
 #include "generate/model/providers.h"
 
@@ -8,14 +9,43 @@ namespace autoperfect {
 
 namespace {
 
+// So many questions at once, the others wait.
+class LimitedModel : public CodeModel {
+ public:
+  LimitedModel(std::shared_ptr<CodeModel> model, int concurrency)
+      : model_(std::move(model)), free_(concurrency) {}
+
+  Result<Reply> ask(const std::string& prompt, int attempt) override {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return free_ > 0; });
+      --free_;
+    }
+    auto reply = model_->ask(prompt, attempt);
+    {
+      std::lock_guard lock(mutex_);
+      ++free_;
+    }
+    changed_.notify_one();
+    return reply;
+  }
+
+ private:
+  std::shared_ptr<CodeModel> model_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int free_;
+};
+
 ModelResult open_provider(const ModelOptions& options) {
   const auto& spec = options.spec;
   auto colon = spec.find(':');
   auto kind = spec.substr(0, colon);
   auto rest = colon == std::string::npos ? "" : spec.substr(colon + 1);
+  if (kind == "http" || kind == "https" || kind == "anthropic") return open_http(spec, options);
   if (kind == "command") return open_command(rest, options);
-  if (kind == "folder") return open_folder(rest, options);
-  if (kind == "replay") return open_replay(rest);
+  if (kind == "folder" && !rest.empty()) return open_folder(rest, options);
+  if (kind == "replay" && !rest.empty()) return open_replay(rest);
   return Diagnostic{
       "model",
       "bad-model",
@@ -29,8 +59,9 @@ ModelResult open_provider(const ModelOptions& options) {
 ModelResult open_model(const ModelOptions& options) {
   auto model = open_provider(options);
   if (!model) return model;
-  if (options.record.empty()) return model;
-  return recorded(std::move(*model), options);
+  std::shared_ptr<CodeModel> limited = std::make_shared<LimitedModel>(std::move(*model), options.concurrency);
+  if (options.record.empty()) return limited;
+  return recorded(std::move(limited), options);
 }
 
 }  // namespace autoperfect

@@ -7,6 +7,7 @@ namespace autoperfect {
 
 using ModelResult = Result<std::shared_ptr<CodeModel>>;
 
+ModelResult open_http(const std::string& spec, const ModelOptions& options);
 ModelResult open_command(const std::string& command, const ModelOptions& options);
 ModelResult open_folder(const std::string& path, const ModelOptions& options);
 ModelResult open_replay(const std::string& path);
