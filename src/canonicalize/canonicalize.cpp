@@ -16,6 +16,8 @@ constexpr NamedRule rules[] = {
     {"make_broadcasts_implicit", make_broadcasts_implicit},
     {"merge_views", merge_views},
     {"simplify_concatenations", simplify_concatenations},
+    {"simplify_updates", simplify_updates},
+    {"simplify_gathers", simplify_gathers},
     {"sink_views", sink_views},
 };
 

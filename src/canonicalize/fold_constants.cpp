@@ -3,6 +3,7 @@
 #include <limits>
 #include <optional>
 
+#include "canonicalize/lossless.h"
 #include "canonicalize/passes.h"
 #include "canonicalize/structural_hash.h"
 #include "ir/scalar_semantics.h"
@@ -128,6 +129,20 @@ std::optional<ValueId> fold_elementwise(Rewriter& to, const Draft& node) {
   return add_splat(to, {apply(op, scalars.data()), result}, node.type.shape);
 }
 
+// A range of whole numbers that both dtypes hold is a range of the other.
+std::optional<ValueId> fold_cast_of_range(Rewriter& to, const Draft& node) {
+  const Node* range = to.producer(node.operands[0], Op::arange);
+  if (!range) return std::nullopt;
+  const double start = range->attributes.get<double>("start"), step = range->attributes.get<double>("step");
+  const double last = start + step * static_cast<double>(range->attributes.get<int64_t>("size"));
+  const Dtype from = to.type(node.operands[0]).dtype, dtype = node.type.dtype;
+  const bool is_whole = start == std::floor(start) && step == std::floor(step) && !std::signbit(start);
+  if (!is_whole || !holds(from, start, last) || !holds(dtype, start, last)) return std::nullopt;
+  Attributes attributes = range->attributes;
+  attributes.set("dtype", dtype);
+  return to.add(Op::arange, {}, std::move(attributes));
+}
+
 std::optional<ValueId> fold_view(Rewriter& to, const Draft& node) {
   const ValueId operand = node.operands[0];
   const Node* list = node.op == Op::reshape ? to.producer(operand, Op::constant) : nullptr;
@@ -170,6 +185,9 @@ std::optional<ValueId> fold_constants(Rewriter& to, const Draft& node) {
     case Op::any:
     case Op::all:
       return fold_reduction_of_nothing(to, node);
+    case Op::cast:
+      if (auto range = fold_cast_of_range(to, node)) return range;
+      return fold_elementwise(to, node);
     default:
       return class_of(node.op) == OpClass::elementwise ? fold_elementwise(to, node) : std::nullopt;
   }

@@ -122,7 +122,7 @@ std::optional<ValueId> merge_slice(Rewriter& to, const Draft& node) {
     case Op::reshape:
       return slice_of_reshape(to, node, inner, ranges);
     default:
-      return std::nullopt;
+      return slice_of_parts(to, node, inner, ranges);
   }
 }
 

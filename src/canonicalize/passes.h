@@ -13,7 +13,8 @@ std::optional<ValueId> lower_composites(Rewriter& to, const Draft& node);
 std::vector<ValueId> expand_results(Rewriter& to, const Graph& source, const Node& node);
 
 // One spelling of a node: default attributes left out, slices from first to last element, `full` as
-// `broadcast`, `less` for `greater`, a contraction with a matrix over two axes.
+// `broadcast`, `less` for `greater`, a contraction with a matrix over two axes, reductions that keep their
+// axes.
 std::optional<ValueId> spell_once(Rewriter& to, const Draft& node);
 
 // Nodes that change nothing, casts of casts.
@@ -33,8 +34,17 @@ std::optional<ValueId> make_broadcasts_implicit(Rewriter& to, const Draft& node)
 // size 1.
 std::optional<ValueId> merge_views(Rewriter& to, const Draft& node);
 
-// Concatenations without empty parts, parts of parts, and neighbours that are one slice.
+// Concatenations and paddings without empty parts, parts of parts, and neighbours that are one slice; one
+// scalar around one value is a padding.
 std::optional<ValueId> simplify_concatenations(Rewriter& to, const Draft& node);
+
+// Slices that are assigned: without a reduction, and not where that is the update, a padding or a
+// concatenation.
+std::optional<ValueId> simplify_updates(Rewriter& to, const Draft& node);
+
+// Indices as they were before they were converted, repeated, turned or counted: what they take as whole
+// slices where they count through an axis, `take_along_axis` where other axes choose among them.
+std::optional<ValueId> simplify_gathers(Rewriter& to, const Draft& node);
 
 // Transposes and reshapes after elementwise ops, reshapes after reductions, where that is the same for every
 // element.

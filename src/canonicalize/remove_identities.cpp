@@ -2,46 +2,15 @@
 #include <numeric>
 #include <optional>
 
+#include "canonicalize/lossless.h"
 #include "canonicalize/passes.h"
 
 namespace autoperfect {
 
 namespace {
 
-// How many significant bits the integers of a dtype take.
-int bits_of(Dtype dtype) {
-  if (dtype == Dtype::bool_) return 1;
-  return static_cast<int>(size_of(dtype)) * 8 - (is_signed_integer(dtype) ? 1 : 0);
-}
-
-int mantissa_of(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::bf16:
-      return 8;
-    case Dtype::f16:
-      return 11;
-    case Dtype::f32:
-      return 24;
-    default:
-      return 53;
-  }
-}
-
 bool is_integral(Dtype dtype) {
   return is_integer(dtype) || dtype == Dtype::bool_;
-}
-
-// Every value of `from` is one of `to`.
-bool is_lossless(Dtype from, Dtype to) {
-  if (from == to) return true;
-  if (from == Dtype::c64 || to == Dtype::c64 || to == Dtype::bool_) return false;
-  if (is_floating(from)) {
-    const bool widens = to == Dtype::f64 || (to == Dtype::f32 && is_half(from));
-    return widens;
-  }
-  if (is_floating(to)) return bits_of(from) <= mantissa_of(to);
-  const bool keeps_sign = is_signed_integer(to) || !is_signed_integer(from);
-  return keeps_sign && bits_of(from) <= bits_of(to);
 }
 
 // cast(cast(x, middle), to) is cast(x, to) when nothing was lost on the way and both convert by the same

@@ -39,6 +39,14 @@ std::optional<ValueId> multiply_rows_at_once(Rewriter& to, const Draft& node) {
   return to.add_reshape(to.add(Op::matmul, {flat, node.operands[1]}, {}, "_product"), node.type.shape);
 }
 
+// A reduction keeps its axes; dropping them is a reshape of its own.
+std::optional<ValueId> keep_axes(Rewriter& to, const Draft& node) {
+  if (node.attributes.get_or("keepdims", false)) return std::nullopt;
+  Attributes attributes = node.attributes;
+  attributes.set("keepdims", true);
+  return to.add_reshape(to.add(node.op, node.operands, std::move(attributes)), node.type.shape);
+}
+
 }  // namespace
 
 std::optional<ValueId> spell_once(Rewriter& to, const Draft& node) {
@@ -63,6 +71,7 @@ std::optional<ValueId> spell_once(Rewriter& to, const Draft& node) {
     default:
       break;
   }
+  if (class_of(node.op) == OpClass::reduction) return keep_axes(to, node);
   Attributes attributes = without_defaults(node.attributes);
   if (same_bits(attributes, node.attributes)) return std::nullopt;
   return to.add(node.op, node.operands, std::move(attributes));

@@ -20,6 +20,10 @@ Attributes slice_attributes(const std::vector<Range>& ranges, const Shape& from)
 
 Range whole(int64_t size);
 
+// `node` is a slice of what `inner` made: see slice_of_parts.cpp.
+std::optional<ValueId> slice_of_parts(
+    Rewriter& to, const Draft& node, const Node& inner, const std::vector<Range>& ranges);
+
 // Shapes that differ only by axes of size 1.
 bool same_but_ones(const Shape& a, const Shape& b);
 

@@ -70,7 +70,13 @@ class RandomGraph {
   }
 
   void add() {
-    switch (draw(14)) {
+    switch (draw(17)) {
+      case 14:
+        return add_pad();
+      case 15:
+        return add_update();
+      case 16:
+        return add_gather();
       case 10:
         return add_range();
       case 11:
@@ -133,6 +139,133 @@ class RandomGraph {
     for (int i = draw(3); i > 0; --i)
       operands.push_back(draw(2) ? v : value());
     add_if_typed(Op::concatenate, operands, attributes);
+  }
+
+  void add_pad() {
+    const ValueId v = value();
+    const Shape& shape = graph_.type(v).shape;
+    const Dtype dtype = graph_.type(v).dtype;
+    std::vector<int64_t> axes, low, high;
+    for (size_t d = shape.size(); d-- > 0;) {
+      if (draw(3) == 0) continue;
+      axes.push_back(static_cast<int64_t>(d));
+      low.push_back(draw(3) ? 0 : draw(3));
+      high.push_back(draw(3) ? 0 : draw(3));
+    }
+    Attributes attributes;
+    attributes.set("axes", axes);
+    attributes.set("low", low);
+    attributes.set("high", high);
+    ValueId scalar = value();
+    if (graph_.type(scalar).rank() > 0 || graph_.type(scalar).dtype != dtype)
+      scalar = graph_.add_constant(draw(2), dtype);
+    add_if_typed(Op::pad, {v, scalar}, attributes);
+  }
+
+  // Of part of a value: what another has there, the part itself, or what it is cut from.
+  void add_update() {
+    const ValueId v = value();
+    const Shape shape = graph_.type(v).shape;
+    std::vector<int64_t> start, stop, strides;
+    for (int64_t size : shape) {
+      const bool is_whole = draw(2);
+      start.push_back(is_whole ? 0 : draw(3));
+      stop.push_back(is_whole ? size : start.back() + 1 + draw(3));
+      strides.push_back(is_whole || draw(3) ? 1 : 2);
+      if (draw(6)) continue;
+      start.back() = -1;
+      stop.back() = -100;
+      strides.back() = -1;
+    }
+    Attributes attributes;
+    attributes.set("start", start);
+    attributes.set("stop", stop);
+    attributes.set("strides", strides);
+    auto part = infer_types(Op::slice, {graph_.type(v)}, attributes);
+    if (!part) return;
+    ValueId update = graph_.add(Op::slice, {v}, attributes);
+    const bool is_bool = graph_.type(v).dtype == Dtype::bool_;
+    if (draw(2)) update = graph_.add(is_bool ? Op::logical_not : Op::square, {update});
+    if (draw(4) == 0) attributes.set("reduce", std::string(draw(2) ? "sum" : "max"));
+    ValueId onto = v;
+    if (draw(3) == 0) {
+      Attributes wide;
+      wide.set("shape", shape);
+      onto = graph_.add(Op::broadcast, {graph_.add_constant(0, graph_.type(v).dtype)}, wide);
+    }
+    add_if_typed(Op::slice_update, {onto, update}, attributes);
+  }
+
+  // Index arrays that count, repeat, are constant or data, and exist.
+  void add_gather() {
+    const ValueId v = value();
+    const Shape shape = graph_.type(v).shape;
+    if (shape.empty() || graph_.type(v).elements() == 0) return;
+    const Shape at =
+        draw(2) ? Shape{2, 3} : Shape{shape[static_cast<size_t>(draw(static_cast<int>(shape.size())))]};
+    const Dtype dtype = draw(2) ? Dtype::i32 : Dtype::i64;
+    std::vector<ValueId> operands{v};
+    std::vector<int64_t> axes, sizes = shape;
+    for (size_t d = shape.size(); d-- > 0;) {
+      if (draw(2)) {
+        if (draw(6) == 0 && sizes[d] > 1) --sizes[d];
+        continue;
+      }
+      axes.push_back(static_cast<int64_t>(d));
+      sizes[d] = 1;
+      operands.push_back(index(at, shape[d], dtype));
+    }
+    Attributes attributes;
+    attributes.set("axes", axes);
+    attributes.set("sizes", sizes);
+    add_if_typed(Op::gather, operands, attributes);
+  }
+
+  ValueId index(const Shape& at, int64_t size, Dtype dtype) {
+    Attributes cast, range, wide, list;
+    cast.set("dtype", dtype);
+    wide.set("shape", at);
+    const auto d = static_cast<size_t>(draw(static_cast<int>(at.size())));
+    Shape column(at.size(), 1);
+    column[d] = at[d];
+    ValueId from = -1;
+    switch (at[d] == 1 ? 0 : draw(size >= at[d] ? 4 : 3)) {
+      case 0:
+        from = graph_.add_constant(draw(static_cast<int>(size)) - draw(2) * static_cast<double>(size), dtype);
+        break;
+      case 1: {
+        list.set("dtype", Dtype::u8);
+        list.set("shape", Shape{at[d]});
+        std::vector<int64_t> numbers;
+        for (int64_t i = 0; i < at[d]; ++i)
+          numbers.push_back(draw(static_cast<int>(size)));
+        list.set("value", numbers);
+        from = graph_.add(Op::constant, {}, list);
+        break;
+      }
+      case 2: {
+        Attributes axis;
+        axis.set("axis", int64_t{0});
+        Attributes square;
+        square.set("shape", Shape{size, at[d]});
+        const ValueId scalar = graph_.add_constant(2, Dtype::f32);
+        from = graph_.add(Op::argmax, {graph_.add(Op::broadcast, {scalar}, square)}, axis);
+        break;
+      }
+      default:
+        range.set("start", 0.0);
+        range.set("step", 1.0);
+        range.set("size", at[d]);
+        range.set("dtype", draw(2) ? Dtype::u32 : Dtype::i32);
+        from = graph_.add(Op::arange, {}, range);
+    }
+    if (graph_.type(from).dtype != dtype) from = graph_.add(Op::cast, {from}, cast);
+    if (graph_.type(from).rank() > 0) {
+      Attributes shaped;
+      shaped.set("shape", column);
+      from = graph_.add(Op::reshape, {from}, shaped);
+    }
+    return graph_.type(from).shape == at ? from : graph_.add(Op::broadcast, {from}, wide);
   }
 
   void add_contraction() {
