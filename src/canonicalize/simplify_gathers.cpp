@@ -76,6 +76,7 @@ class Gather {
           &Gather::without_count,
           &Gather::below_view_of_indices,
           &Gather::below_transpose_of_x,
+          &Gather::below_ones_of_x,
           &Gather::along_axis}) {
       if (auto other = (this->*step)()) return other;
     }
@@ -241,6 +242,22 @@ class Gather {
     }
     return to_.add_transpose(
         gathered(x, index_values(), std::move(axes), std::move(sizes)), std::move(turned));
+  }
+
+  // x with axes of size 1 added or dropped.
+  std::optional<ValueId> below_ones_of_x() {
+    const Node* view = to_.producer(x_, Op::reshape);
+    if (!view || !same_but_ones(to_.shape(view->operands[0]), shape_)) return std::nullopt;
+    const ValueId x = view->operands[0];
+    Shape sizes = to_.shape(x);
+    const auto before = wide_axes(sizes), after = wide_axes(shape_);
+    Axes axes;
+    for (auto axis : axes_) {
+      const auto place = std::find(after.begin(), after.end(), static_cast<size_t>(axis)) - after.begin();
+      axes.push_back(static_cast<int64_t>(before[place]));
+      sizes[before[place]] = 1;
+    }
+    return to_.add_reshape(gathered(x, index_values(), std::move(axes), std::move(sizes)), node_.type.shape);
   }
 
   // One index that is data, and others that only count along its axes: take_along_axis.
