@@ -170,15 +170,24 @@ class ElementwiseBounds : protected KernelWriter {
 
   // --- rules
 
+  // |after - before|: nothing where both are the same infinity or no number, infinite where only one is.
+  KernelOperand change(Axes axes, const KernelOperand& before, const KernelOperand& after) {
+    auto is_number = [&](const KernelOperand& v) { return emit(Op::equal, axes, {v, v}, Dtype::bool_); };
+    auto same = emit(Op::equal, axes, {before, after}, Dtype::bool_);
+    auto some = emit(Op::logical_or, axes, {is_number(before), is_number(after)}, Dtype::bool_);
+    auto distance = magnitude(axes, emit(Op::sub, axes, {after, before}), Dtype::f64);
+    auto lost = emit(Op::select, axes, {some, literal(infinity), literal(0)});
+    auto measured = emit(Op::select, axes, {is_number(distance), distance, lost});
+    return emit(Op::select, axes, {same, literal(0), measured});
+  }
+
   // The largest change of the value at any corner.
   KernelOperand largest_change(KernelValueId id, Operands moved) {
     const KernelValue value = kernel_.values[id];
     auto nominal = real(value.axes, reference_to(id), value.dtype);
     KernelOperand worst = literal(0);
-    for (auto& corner : moved) {
-      auto change = emit(Op::sub, value.axes, {corner, nominal});
-      worst = larger(value.axes, worst, magnitude(value.axes, change, Dtype::f64));
-    }
+    for (auto& corner : moved)
+      worst = larger(value.axes, worst, change(value.axes, nominal, corner));
     return worst;
   }
 
@@ -227,9 +236,6 @@ class ElementwiseBounds : protected KernelWriter {
     auto worst = largest_change(id, moved);
     auto unbounded = is_undetermined(value.axes, operands);
     if (!is_bounded(value.op)) {
-      // inf - inf: no change.
-      auto is_number = emit(Op::equal, value.axes, {worst, worst}, Dtype::bool_);
-      worst = emit(Op::select, value.axes, {is_number, worst, literal(0)});
       unbounded = either(value.axes, unbounded, corners_disagree(value, operands, moved));
     }
     return emit(Op::select, value.axes, {unbounded, literal(infinity), worst});

@@ -142,6 +142,19 @@ TEST(ErrorBounds, AVarianceThatMayBeZeroIsUndetermined) {
     EXPECT_LT(bound, 1e-5);
 }
 
+TEST(ErrorBounds, ASignWithinRoundingTimesAnInfinityIsUndetermined) {
+  auto kernel = parsed(
+      "    in %x: f32[3] row\n    in %w: f32[3] row\n    out %y: f32[3] row\n",
+      "    axes i=3\n    %t[i] = mul %x[i], 3.0 : f32\n    %d[i] = sub %t[i], 1.0 : f32\n"
+      "    %y[i] = mul %d[i], %w[i] : f32\n");
+  auto bounds = error_bounds(kernel, {vector({1.0 / 3, 5, 1.0 / 3}), vector({-infinity, -infinity, 2})});
+  ASSERT_TRUE(bounds) << format(bounds.errors());
+  const auto found = (*bounds)[0].values();
+  EXPECT_TRUE(std::isinf(found[0])) << found[0];  // either infinity, or NaN
+  EXPECT_EQ(found[1], 0);
+  EXPECT_LT(found[2], 1e-6);
+}
+
 TEST(ErrorBounds, AThresholdHitWithinRoundingIsUncertain) {
   auto kernel = parsed(
       "    in %x: f32[3] row\n    out %y: bool[3] row\n",
