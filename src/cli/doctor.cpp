@@ -10,6 +10,8 @@
 #include "cli/input.h"
 #include "compile/cpu/compile.h"
 #include "gate/gate.h"
+#include "support/isolation.h"
+#include "support/options.h"
 #include "tune/machine.h"
 
 namespace autoperfect::cli {
@@ -55,6 +57,15 @@ std::vector<Row> examine(const Target& target) {
   std::string worker = worker_path();
   rows.push_back(
       {"gate worker", worker.empty() ? "missing: no kernel is admitted" : worker, !worker.empty()});
+  const Isolation level = isolation_available(), required = *find_isolation(environment().isolation);
+  rows.push_back(
+      {"isolation",
+       fmt::format(
+           "{} (kernels of a model or a person {} '{}')",
+           name_of(level),
+           level >= required ? "need" : "are refused: they need",
+           name_of(required)),
+       level >= required});
   auto& cache = Cache::instance();
   rows.push_back(
       {"cache",

@@ -4,22 +4,15 @@
 #include <cmath>
 #include <set>
 
-#include "gate/patterns.h"
+#include "gate/family_maker.h"
 #include "ir/gathered_inputs.h"
 
 namespace autoperfect {
 namespace {
 
-constexpr int64_t small_family = 1 << 12;  // elements that most families have
 constexpr int64_t fewest_units = 3;        // of a dynamic axis, except in the families about sizes
 constexpr int64_t most_elements = int64_t{1}
                                   << 23;  // of all families together, when static sizes allow no less
-
-struct Recipe {
-  const char* name;
-  FloatPattern floats;
-  IntegerPattern integers;
-};
 
 // In order of importance.
 constexpr Recipe recipes[] = {
@@ -57,38 +50,6 @@ int64_t prime_below(int64_t limit, size_t later) {
   return primes[std::min(at + later, std::size(primes) - 1)];
 }
 
-std::vector<AxisId> dynamic_axes(const Kernel& kernel) {
-  std::vector<AxisId> found;
-  for (size_t a = 0; a < kernel.axes.size(); ++a) {
-    if (kernel.axes[a].dynamic) found.push_back(static_cast<AxisId>(a));
-  }
-  return found;
-}
-
-std::vector<int64_t> sizes_with(const Kernel& kernel, const std::vector<AxisId>& dynamic, int64_t size) {
-  std::vector<int64_t> sizes;
-  for (auto& axis : kernel.axes)
-    sizes.push_back(axis.size);
-  for (AxisId axis : dynamic)
-    sizes[axis] = size;
-  return sizes;
-}
-
-// Sizes that use about `elements`: each dynamic axis gets its share, cut to a prime.
-std::vector<int64_t> sizes_for(const Kernel& kernel, int64_t elements, size_t variation) {
-  auto dynamic = dynamic_axes(kernel);
-  auto sizes = sizes_with(kernel, dynamic, 1);
-  if (dynamic.empty()) return sizes;
-  double per_axis = std::pow(
-      static_cast<double>(elements) /
-          static_cast<double>(std::max<int64_t>(1, work_of(resize(kernel, sizes)))),
-      1.0 / static_cast<double>(dynamic.size()));
-  auto limit = std::max<int64_t>(fewest_units, static_cast<int64_t>(per_axis));
-  for (size_t i = 0; i < dynamic.size(); ++i)
-    sizes[dynamic[i]] = prime_below(limit, i + variation);
-  return sizes;
-}
-
 bool works_on_integers(const Kernel& kernel, const KernelValue& value) {
   return !value.operands.empty() && is_integer(operand_dtype(kernel, value, 0));
 }
@@ -122,41 +83,67 @@ std::vector<double> literals_of(const Kernel& kernel) {
   return {found.begin(), found.end()};
 }
 
-class FamilyMaker {
- public:
-  FamilyMaker(const Kernel& kernel, uint64_t seed) : kernel_(kernel), random_(seed) {
-    options_.literals = literals_of(kernel);
-    options_.safe_integers = needs_safe_integers(kernel);
-    for (auto& buffer : kernel.buffers) {
-      if (buffer.role == BufferRole::in && buffer.type.rank() > 1) has_matrices_ = true;
-    }
-  }
-
-  void add(const std::string& name, const Recipe& recipe, const std::vector<int64_t>& sizes) {
-    InputFamily family{name, resize(kernel_, sizes), {}};
-    const auto index_sizes = gathered_sizes(family.kernel);
-    for (size_t b = 0; b < index_sizes.size(); ++b) {
-      const auto& buffer = family.kernel.buffers[b];
-      if (buffer.role == BufferRole::out) continue;
-      auto options = options_;
-      options.index_size = index_sizes[b];
-      options.keep_rows_normal = has_matrices_ && buffer.type.rank() < 2;
-      family.inputs.push_back(Tensor::zeros(buffer.type));
-      fill(family.inputs.back(), recipe.floats, recipe.integers, options, random_);
-    }
-    families.push_back(std::move(family));
-  }
-
-  std::vector<InputFamily> families;
-
- private:
-  const Kernel& kernel_;
-  Random random_;
-  FillOptions options_;
-  bool has_matrices_ = false;
-};
-
 }  // namespace
+
+std::vector<AxisId> dynamic_axes(const Kernel& kernel) {
+  std::vector<AxisId> found;
+  for (size_t a = 0; a < kernel.axes.size(); ++a) {
+    if (kernel.axes[a].dynamic) found.push_back(static_cast<AxisId>(a));
+  }
+  return found;
+}
+
+std::vector<int64_t> sizes_with(const Kernel& kernel, int64_t size) {
+  std::vector<int64_t> sizes;
+  for (auto& axis : kernel.axes)
+    sizes.push_back(axis.dynamic ? size : axis.size);
+  return sizes;
+}
+
+std::vector<int64_t> sizes_for(const Kernel& kernel, int64_t elements, size_t variation) {
+  auto dynamic = dynamic_axes(kernel);
+  auto sizes = sizes_with(kernel, 1);
+  if (dynamic.empty()) return sizes;
+  double per_axis = std::pow(
+      static_cast<double>(elements) /
+          static_cast<double>(std::max<int64_t>(1, work_of(resize(kernel, sizes)))),
+      1.0 / static_cast<double>(dynamic.size()));
+  auto limit = std::max<int64_t>(fewest_units, static_cast<int64_t>(per_axis));
+  for (size_t i = 0; i < dynamic.size(); ++i)
+    sizes[dynamic[i]] = prime_below(limit, i + variation);
+  return sizes;
+}
+
+FamilyMaker::FamilyMaker(const Kernel& kernel, uint64_t seed) : kernel_(kernel), random_(seed) {
+  options_.literals = literals_of(kernel);
+  options_.safe_integers = needs_safe_integers(kernel);
+  for (auto& buffer : kernel.buffers) {
+    if (buffer.role == BufferRole::in && buffer.type.rank() > 1) has_matrices_ = true;
+  }
+}
+
+void FamilyMaker::add(
+    const std::string& name, const Recipe& recipe, const std::vector<int64_t>& sizes, int only_input) {
+  InputFamily family{name, resize(kernel_, sizes), {}};
+  const auto index_sizes = gathered_sizes(family.kernel);
+  for (size_t b = 0; b < index_sizes.size(); ++b) {
+    const auto& buffer = family.kernel.buffers[b];
+    if (buffer.role == BufferRole::out) continue;
+    const bool plain = only_input >= 0 && static_cast<int>(family.inputs.size()) != only_input;
+    auto options = options_;
+    options.index_size = index_sizes[b];
+    options.keep_rows_normal = has_matrices_ && buffer.type.rank() < 2;
+    options.list = list;
+    family.inputs.push_back(Tensor::zeros(buffer.type));
+    fill(
+        family.inputs.back(),
+        plain ? FloatPattern::normal : recipe.floats,
+        plain ? IntegerPattern::small : recipe.integers,
+        options,
+        random_);
+  }
+  families.push_back(std::move(family));
+}
 
 Kernel resize(const Kernel& kernel, const std::vector<int64_t>& sizes) {
   Kernel resized = kernel;
@@ -198,7 +185,7 @@ std::vector<InputFamily> make_families(const Kernel& kernel, uint64_t seed, int6
   auto dynamic = dynamic_axes(kernel);
   if (dynamic.empty()) return std::move(maker.families);
   for (int64_t size : edge_sizes) {
-    auto sizes = sizes_with(kernel, dynamic, size);
+    auto sizes = sizes_with(kernel, size);
     if (size > 2 && work_of(resize(kernel, sizes)) > max_elements / 4) continue;
     maker.add("size " + std::to_string(size), recipes[0], sizes);
   }

@@ -20,6 +20,21 @@ struct InputFamily {
 // only those.
 std::vector<InputFamily> make_families(const Kernel& kernel, uint64_t seed, int64_t max_elements);
 
+// Inputs just below, at and above numbers: all at random places, and row by row the same number, also where
+// only a sum, a mean or a root of the inputs would meet it.
+std::vector<InputFamily> make_constant_families(
+    const Kernel& kernel, uint64_t seed, int64_t max_elements, const std::vector<double>& constants);
+
+// Inputs made to reach arms that all others missed, harder to come by from round to round. Sizes of dynamic
+// axes may exceed those of max_elements.
+constexpr int search_rounds = 5;
+std::vector<InputFamily> make_search_families(
+    const Kernel& kernel,
+    uint64_t seed,
+    int round,
+    int64_t max_elements,
+    const std::vector<double>& constants);
+
 // The kernel with other sizes of its dynamic axes (one size per axis; static axes keep theirs).
 Kernel resize(const Kernel& kernel, const std::vector<int64_t>& sizes);
 

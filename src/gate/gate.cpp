@@ -4,243 +4,281 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <random>
 
-#include "compile/cpu/compile.h"
-#include "gate/inspect.h"
-#include "gate/judge.h"
-#include "gate/plan.h"
-#include "gate/worker_process.h"
-#include "ir/kernel_text.h"
-#include "reference/reference.h"
+#include "gate/examination.h"
+#include "gate/sitting.h"
 
 namespace autoperfect {
 namespace {
 
-// The inputs of one kernel and what they must give.
-struct Examination {
-  std::vector<InputFamily> families;
-  std::vector<References> references;
-};
-
-// Iterations of the largest value that the references are computed for, some nanoseconds each.
-constexpr int64_t most_work = int64_t{1} << 31;
-
-bool has_dynamic_axis(const Kernel& kernel) {
-  return std::any_of(kernel.axes.begin(), kernel.axes.end(), [](const Axis& axis) { return axis.dynamic; });
-}
+using Clock = std::chrono::steady_clock;
 
 Diagnostic failure(const std::string& code, const std::string& message) {
   return {"gate", code, message};
 }
 
-Status compute_references(Examination& examination) {
-  auto& families = examination.families;
-  examination.references.resize(families.size());
-  std::vector<std::optional<Diagnostic>> errors(families.size());
-  parallel_for(static_cast<int64_t>(families.size()), 0, [&](int64_t f, int) {
-    auto& family = families[static_cast<size_t>(f)];
-    auto& references = examination.references[static_cast<size_t>(f)];
-    auto oracle = run_reference(family.kernel, family.inputs, Precision::oracle);
-    auto exact = run_reference(family.kernel, family.inputs, Precision::exact);
-    if (!oracle || !exact) {
-      errors[static_cast<size_t>(f)] = (oracle ? exact : oracle).errors().at(0);
-      return;
-    }
-    references.oracle = std::move(*oracle);
-    references.exact = std::move(*exact);
-  });
-  for (auto& error : errors) {
-    if (error) return *error;
-  }
-  return Success{};
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// MLX is called on this thread alone. What it cannot do at these sizes is judged without it.
-void run_eager(Examination& examination, const EagerRunner& eager) {
-  if (!eager) return;
-  for (size_t f = 0; f < examination.families.size(); ++f) {
-    auto outputs = eager(examination.families[f].inputs);
-    auto& references = examination.references[f];
-    if (!outputs || outputs->size() != references.exact.size()) continue;
-    bool fits = true;
-    for (size_t i = 0; i < outputs->size(); ++i)
-      fits = fits && (*outputs)[i].type == references.exact[i].type;
-    if (fits) references.eager = std::move(*outputs);
-  }
+uint64_t seed_of(const GateOptions& options) {
+  return options.seed ? options.seed : std::random_device()() | 1ull << 32;
 }
 
-// The last one is kept: candidates for the same kernel, given the same seed, sit the same examination.
-Result<std::shared_ptr<const Examination>> examination_for(
-    const Kernel& kernel, uint64_t seed, const GateOptions& options) {
-  static std::mutex mutex;
-  static std::string last_key;
-  static std::shared_ptr<const Examination> last;
-  std::string key =
-      fmt::format("{} {} {}\n{}", seed, options.max_elements, bool(options.eager), print(kernel));
-  {
-    std::lock_guard lock(mutex);
-    if (options.seed && last && last_key == key) return last;
+// A family's result among the others, and why the candidate fails when it does.
+void report(Verdict& verdict, FamilyResult result, const std::string& build = "") {
+  if (!result.passed) {
+    bool is_memory = result.failure.find(": expected") == std::string::npos;
+    verdict.failures.push_back(failure(
+        is_memory ? "bad-write" : "wrong-result",
+        fmt::format(
+            "{}{} (inputs: {}){}", is_memory ? "the kernel " : "", result.failure, result.family, build)));
   }
-  auto examination = std::make_shared<Examination>();
-  examination->families = make_families(kernel, seed, options.max_elements);
-  if (auto computed = compute_references(*examination); !computed) return computed.errors();
-  run_eager(*examination, options.eager);
-  std::lock_guard lock(mutex);
-  last_key = key;
-  last = examination;
-  return last;
-}
-
-void copy_inputs(const std::vector<InputFamily>& families, const Job& job, MemoryFile& file) {
-  std::memset(file.data(), 0xff, static_cast<size_t>(file.bytes()));
-  for (size_t f = 0; f < families.size(); ++f) {
-    for (auto& arenas : job.families[f].inputs) {
-      for (size_t i = 0; i < arenas.size(); ++i) {
-        auto& bytes = families[f].inputs[i].bytes;
-        if (!bytes.empty())
-          std::memcpy(file.data() + arenas[i].offset + arenas[i].data, bytes.data(), bytes.size());
-      }
-    }
-  }
-}
-
-void poison_outputs(const Job& job, MemoryFile& file) {
-  for (auto& run : job.runs) {
-    for (auto& arena : run.outputs) {
-      std::memset(file.data() + arena.offset, static_cast<int>(run.poison), static_cast<size_t>(arena.size));
-    }
-  }
-}
-
-std::vector<std::string> names_of(const Kernel& kernel, BufferRole role) {
-  std::vector<std::string> names;
-  for (auto& buffer : kernel.buffers) {
-    if (buffer.role == role) names.push_back(buffer.name);
-  }
-  return names;
-}
-
-// A family's verdict on the memory and the numbers of all its runs.
-FamilyResult examine(
-    const InputFamily& family,
-    size_t index,
-    const References& references,
-    const Job& job,
-    MemoryFile& outputs) {
-  FamilyResult result;
-  result.family = family.name;
-  result.failure = inspect_memory(family, index, job, outputs);
-  if (!result.failure.empty()) return result;
-  auto run = [&](int pass) -> const JobRun& { return job.runs[run_index(job.families.size(), pass, index)]; };
-  result = judge(family, references, outputs_of(family, run(0), outputs));
-  if (!result.passed || job.launch.partial_bytes == 0) return result;  // else the passes are equal
-  FamilyResult other_cut = judge(family, references, outputs_of(family, run(1), outputs));
-  return other_cut.passed ? result : other_cut;
+  verdict.families.push_back(std::move(result));
 }
 
 class Gate {
  public:
   Gate(
       const Kernel& kernel, const Candidate& candidate, const std::string& binary, const GateOptions& options)
-      : kernel_(kernel), candidate_(candidate), binary_(binary), options_(options) {}
+      : kernel_(kernel),
+        candidate_(candidate),
+        binary_(binary),
+        options_(options),
+        reached_(options.arms.size(), false) {}
 
   Verdict run() {
-    auto start = std::chrono::steady_clock::now();
+    auto start = Clock::now();
     auto status = examine_all();
-    if (!status) verdict_.failures = status.errors();
+    if (!status) {
+      auto errors = status.errors();
+      verdict_.failures.insert(verdict_.failures.end(), errors.begin(), errors.end());
+    }
     verdict_.admitted = verdict_.failures.empty() && !verdict_.families.empty();
-    verdict_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    verdict_.seconds = seconds_since(start);
     return std::move(verdict_);
   }
 
  private:
   Status examine_all() {
-    std::string worker = options_.worker.empty() ? worker_path() : options_.worker;
-    if (worker.empty()) return failure("no-worker", "the helper program autoperfect-worker is not installed");
     for (AxisId axis : candidate_.launch.parallel) {
       if (axis < 0 || axis >= static_cast<AxisId>(kernel_.axes.size())) {
         return failure("bad-launch", "the launch names an axis the kernel does not have");
       }
     }
-    for (const auto& axis : kernel_.axes) {
-      if (axis.size == 0 && !axis.dynamic)
-        return failure("empty-axis", "axis " + axis.name + " is empty: MLX runs what computes nothing");
-    }
-    if (work_of(kernel_) > most_work && !has_dynamic_axis(kernel_))
-      return failure("too-large", "the reference executor would take minutes over a kernel of this size");
-    uint64_t seed = options_.seed ? options_.seed : std::random_device()() | 1ull << 32;
-    auto examination = examination_for(kernel_, seed, options_);
-    if (!examination) return examination.errors();
-    const auto& families = (*examination)->families;
+    if (auto possible = can_be_examined(kernel_); !possible) return possible;
+    if (options_.required > Isolation::none && isolation_available() < options_.required)
+      return failure(
+          "isolation",
+          fmt::format(
+              "this machine isolates a kernel as far as '{}', and '{}' is required",
+              name_of(isolation_available()),
+              name_of(options_.required)));
+    seed_ = seed_of(options_);
+    auto common = common_examination(kernel_, seed_, options_);
+    if (!common) return common.errors();
+    if (auto passed = examine(**common); !passed || !verdict_.failures.empty()) return passed;
+    auto passed = examine_more(
+        make_constant_families(kernel_, seed_ + 1, options_.max_elements, options_.constants));
+    if (!passed || !verdict_.failures.empty()) return passed;
+    return reach_all_arms();
+  }
 
-    Job job = plan_job(families, candidate_.launch, binary_);
-    MemoryFile inputs(job.input_file_bytes), outputs(job.output_file_bytes);
-    if (!inputs.data() || !outputs.data())
-      return failure("no-memory", "no memory files for the helper process");
-    copy_inputs(families, job, inputs);
-    poison_outputs(job, outputs);
-    if (!inputs.seal_contents()) return failure("no-memory", "the inputs cannot be sealed");
-    auto outcome = run_worker_process(
-        worker,
-        job,
-        inputs,
-        outputs,
-        options_.seconds,
-        names_of(kernel_, BufferRole::in),
-        names_of(kernel_, BufferRole::out));
-    if (!outcome) return outcome.errors();
-    verdict_.isolation = outcome->isolation;
-    if (!outcome->finished) return report_end(*outcome, job, families);
-    std::vector<FamilyResult> results(families.size());
-    parallel_for(static_cast<int64_t>(families.size()), 0, [&](int64_t i, int) {
-      auto f = static_cast<size_t>(i);
-      results[f] = examine(families[f], f, (*examination)->references[f], job, outputs);
-    });
-    for (auto& result : results)
-      report(std::move(result));
+  // The plain build, then the watched one, which notes the arms it reaches.
+  Status examine(const Examination& examination) {
+    auto sitting = sit(kernel_, candidate_.launch, binary_, examination.families, {}, options_);
+    if (!sitting) return sitting.errors();
+    verdict_.isolation = sitting->outcome.isolation;
+    verdict_.level = sitting->outcome.level;
+    if (!sitting->outcome.finished) return report_end(*sitting, examination.families);
+    for (auto& result : judge_sitting(*sitting, examination))
+      report(verdict_, std::move(result));
+    if (!verdict_.failures.empty() || !options_.watched_binary) return Success{};
+    return examine_watched(examination);
+  }
+
+  Status examine_watched(const Examination& examination) {
+    auto start = Clock::now();
+    auto sitting = sit_watched(examination.families, {true, options_.arms.size()});
+    if (!sitting) return sitting.errors();
+    if (!sitting->outcome.finished) return report_end(*sitting, examination.families);
+    for (auto& result : judge_sitting(*sitting, examination))
+      if (!result.passed) report(verdict_, std::move(result), " when it is watched");
+    for (size_t f = 0; f < examination.families.size(); ++f)
+      note_arms(*sitting, f);
+    verdict_.watched_seconds += seconds_since(start);
     return Success{};
   }
 
+  Result<Sitting> sit_watched(const std::vector<InputFamily>& families, const BuildForm& form) {
+    return sit(kernel_, candidate_.launch, *options_.watched_binary, families, form, options_);
+  }
+
+  Status examine_more(std::vector<InputFamily> families) {
+    if (families.empty()) return Success{};
+    auto examination = make_examination(std::move(families), options_.eager);
+    if (!examination) return examination.errors();
+    return examine(**examination);
+  }
+
+  // Whether this family reached an arm no other had.
+  bool note_arms(const Sitting& sitting, size_t family) {
+    bool is_new = false;
+    for (size_t arm = 0; arm < reached_.size(); ++arm) {
+      if (reached_[arm] || !sitting.reached(family, arm)) continue;
+      reached_[arm] = is_new = true;
+    }
+    return is_new;
+  }
+
+  bool all_reached() const { return std::find(reached_.begin(), reached_.end(), false) == reached_.end(); }
+
+  // An arm that no input reached proves nothing. Inputs found here are examined like all others.
+  Status reach_all_arms() {
+    if (!options_.watched_binary) return Success{};
+    verdict_.arms = options_.arms.size();
+    for (int round = 0; round < search_rounds && !all_reached(); ++round) {
+      auto families = make_search_families(
+          kernel_,
+          seed_ + 2 + static_cast<uint64_t>(round),
+          round,
+          options_.max_elements,
+          options_.constants);
+      auto found = families_that_reach_more(std::move(families), false);
+      if (!found) return found.errors();
+      for (auto& family : *found)
+        verdict_.searched.push_back(family.name);
+      auto passed = examine_more(std::move(*found));
+      if (!passed || !verdict_.failures.empty()) return passed;
+    }
+    if (!all_reached()) note_arms_of_empty_calls();
+    for (size_t arm = 0; arm < reached_.size(); ++arm)
+      if (!reached_[arm]) report_arm(options_.arms[arm]);
+    return Success{};
+  }
+
+  Result<std::vector<InputFamily>> families_that_reach_more(
+      std::vector<InputFamily> families, bool empty_chunks) {
+    if (families.empty()) return families;
+    auto start = Clock::now();
+    constexpr int search_passes = 2;  // both placements, both ways to cut
+    auto sitting = sit_watched(families, {true, options_.arms.size(), empty_chunks, search_passes});
+    if (!sitting) return sitting.errors();
+    if (!sitting->outcome.finished) return report_end(*sitting, families).errors();
+    std::vector<InputFamily> found;
+    for (size_t f = 0; f < families.size(); ++f)
+      if (note_arms(*sitting, f)) found.push_back(std::move(families[f]));
+    verdict_.watched_seconds += seconds_since(start);
+    return found;
+  }
+
+  // `if (begin >= end) return;`: nothing can be wrong about it, but it has to be reached.
+  void note_arms_of_empty_calls() {
+    auto families = make_families(kernel_, seed_, options_.max_elements);
+    families.resize(std::min<size_t>(families.size(), 1));
+    (void)families_that_reach_more(std::move(families), true);
+  }
+
+  void report_arm(const Arm& arm) {
+    Diagnostic unproved = failure(
+        "arm-not-reached",
+        fmt::format("no input that was tried reaches this branch ({}), so it is not proved", arm.what));
+    unproved.where.line = arm.line;
+    unproved.hint = "leave it out, or decide by something inputs of these shapes and types can reach";
+    verdict_.failures.push_back(unproved);
+  }
+
   // The helper did not get to the end: the family it was at is the one that failed.
-  Status report_end(const WorkerOutcome& outcome, const Job& job, const std::vector<InputFamily>& families) {
+  Status report_end(const Sitting& sitting, const std::vector<InputFamily>& families) {
+    const WorkerOutcome& outcome = sitting.outcome;
     std::string place;
     if (outcome.run >= 0) {
       FamilyResult result;
-      result.family = families[static_cast<size_t>(job.runs[static_cast<size_t>(outcome.run)].family)].name;
+      result.family =
+          families[static_cast<size_t>(sitting.job.runs[static_cast<size_t>(outcome.run)].family)].name;
       result.failure = outcome.failure;
       place = fmt::format(" (inputs: {})", result.family);
       verdict_.families.push_back(result);
     }
-    return failure(outcome.code, "the kernel " + outcome.failure + place);
-  }
-
-  void report(FamilyResult result) {
-    if (!result.passed) {
-      bool is_memory = result.failure.find(": expected") == std::string::npos;
-      verdict_.failures.push_back(failure(
-          is_memory ? "bad-write" : "wrong-result",
-          fmt::format("{}{} (inputs: {})", is_memory ? "the kernel " : "", result.failure, result.family)));
-    }
-    verdict_.families.push_back(std::move(result));
+    Diagnostic end = failure(outcome.code, "the kernel " + outcome.failure + place);
+    end.where.line = static_cast<int>(outcome.line);
+    return end;
   }
 
   const Kernel& kernel_;
   const Candidate& candidate_;
   const std::string& binary_;
   const GateOptions& options_;
+  std::vector<bool> reached_;
+  uint64_t seed_ = 0;
   Verdict verdict_;
 };
+
+// Twice: what is not the same again is no function of its inputs.
+FamilyResult judge_graph(
+    const InputFamily& family, const References& references, const EagerRunner& evaluate) {
+  FamilyResult result;
+  result.family = family.name;
+  auto outputs = evaluate(family.inputs), again = evaluate(family.inputs);
+  if (!outputs || !again) {
+    result.failure = "cannot be evaluated: " + (outputs ? again : outputs).errors().at(0).message;
+    return result;
+  }
+  bool fits = outputs->size() == references.exact.size();
+  for (size_t i = 0; fits && i < outputs->size(); ++i)
+    fits = (*outputs)[i].type == references.exact[i].type;
+  if (!fits) {
+    result.failure = "gives outputs of other types than the kernel's";
+    return result;
+  }
+  result = judge(family, references, *outputs);
+  for (size_t i = 0; result.passed && i < outputs->size(); ++i) {
+    if ((*outputs)[i].bytes == (*again)[i].bytes) continue;
+    result.passed = false;
+    result.failure = "gives other results when it is evaluated again";
+  }
+  return result;
+}
+
+Kernel with_fixed_sizes(Kernel kernel) {
+  for (auto& axis : kernel.axes)
+    axis.dynamic = false;
+  for (auto& buffer : kernel.buffers)
+    std::fill(buffer.dynamic_dims.begin(), buffer.dynamic_dims.end(), -1);
+  return kernel;
+}
+
+Status examine_graph(
+    Verdict& verdict, const Kernel& kernel, const EagerRunner& evaluate, const GateOptions& options) {
+  if (auto possible = can_be_examined(kernel); !possible) return possible;
+  auto examination = common_examination(kernel, seed_of(options), options);
+  if (!examination) return examination.errors();
+  const auto& families = (*examination)->families;
+  for (size_t f = 0; f < families.size(); ++f)
+    report(verdict, judge_graph(families[f], (*examination)->references[f], evaluate));
+  return Success{};
+}
 
 }  // namespace
 
 Verdict gate(
     const Kernel& kernel, const Candidate& candidate, const std::string& binary, const GateOptions& options) {
   return Gate(kernel, candidate, binary, options).run();
+}
+
+Verdict gate(
+    const Kernel& kernel, const EagerRunner& evaluate, bool own_sizes, const GateOptions& options) {
+  auto start = Clock::now();
+  Verdict verdict;
+  auto status =
+      examine_graph(verdict, own_sizes ? with_fixed_sizes(kernel) : kernel, evaluate, options);
+  if (!status) verdict.failures = status.errors();
+  verdict.admitted = verdict.failures.empty() && !verdict.families.empty();
+  verdict.isolation = "MLX's own operations";
+  verdict.seconds = seconds_since(start);
+  return verdict;
 }
 
 }  // namespace autoperfect

@@ -9,6 +9,7 @@
 
 #include "generate/candidate.h"
 #include "reference/tensor.h"
+#include "support/isolation.h"
 
 namespace autoperfect {
 
@@ -16,16 +17,28 @@ namespace autoperfect {
 // hand).
 using EagerRunner = std::function<Result<std::vector<Tensor>>(const std::vector<Tensor>& inputs)>;
 
+// Layers of the proof that a test switches off, to see what the others catch.
+struct GateLayers {
+  bool seccomp = true;
+  bool landlock = true;
+  bool guarded_state = true;          // the object's writable memory is made read-only
+  size_t families = SIZE_MAX;         // so many input families, in order of importance
+};
+
 struct GateOptions {
   uint64_t seed = 0;               // 0: drawn now, after the candidate was loaded
   double seconds = 30;             // deadline of the helper process
   int64_t max_elements = 1 << 16;  // of one input family: dynamic axes are cut down to meet it
   EagerRunner eager;
-  std::string worker;  // the helper program; empty: worker_path()
+  std::string worker;                      // the helper program; empty: worker_path()
+  Isolation required = Isolation::none;    // nothing is run where less is to be had
+  std::vector<double> constants;           // what the source compares data with: inputs lie around them
+  // The same candidate compiled with Build::counted (or Build::sanitized), run as well: no access outside its
+  // buffers, no undefined behaviour, every arm reached. Null: not run (built-in schedules).
+  const std::string* watched_binary = nullptr;
+  std::vector<Arm> arms;  // that the counters of the counted build stand for
+  GateLayers layers;
 };
-
-// The helper program beside this library (never from PATH or the current directory). Empty: not installed.
-std::string worker_path();
 
 struct FamilyResult {
   std::string family;  // "normal", "shifted", "large", "nan", "denormal"...
@@ -40,10 +53,20 @@ struct Verdict {
   std::vector<FamilyResult> families;
   std::vector<Diagnostic> failures;
   double seconds = 0;
-  std::string isolation;  // what the helper process had: "process, rlimits, guard pages, seccomp"
+  Isolation level = Isolation::none;
+  std::string isolation;        // what the helper process had: "process, rlimits, guard pages, seccomp"
+  size_t arms = 0;              // all reached, when admitted
+  std::vector<std::string> searched;  // families made to reach arms that the usual ones had not
+  double watched_seconds = 0;   // of `seconds`: the watched build and the search
 };
 
 Verdict gate(
     const Kernel& kernel, const Candidate& candidate, const std::string& binary, const GateOptions& options);
+
+// A candidate in language `mlx`: `evaluate` gives its outputs in ABI order, in this process (the text was
+// parsed, and consists of MLX's operations). Where the text holds for the kernel's own sizes only,
+// `own_sizes` is true.
+Verdict gate(
+    const Kernel& kernel, const EagerRunner& evaluate, bool own_sizes, const GateOptions& options);
 
 }  // namespace autoperfect

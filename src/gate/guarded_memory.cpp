@@ -45,6 +45,17 @@ void remember(char* memory, const Arena& arena, WorkerReport::Region region, int
        buffer});
 }
 
+// A full stack: the access is beside the pointer to its end.
+bool is_of_stack([[maybe_unused]] void* context, [[maybe_unused]] uintptr_t address) {
+#if defined(__x86_64__)
+  constexpr uintptr_t reach = uintptr_t{1} << 20;
+  auto top = static_cast<uintptr_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]);
+  return address + reach > top && address < top + reach;
+#else
+  return false;
+#endif
+}
+
 bool was_write([[maybe_unused]] void* context) {
 #if defined(__x86_64__)
   return static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & 2;
@@ -65,6 +76,7 @@ void on_fault(int, siginfo_t* info, void* context) {
     report_to->fault_writes = was_write(context);
     return;
   }
+  if (is_of_stack(context, address)) report_to->fault_region = WorkerReport::stack;
 }
 
 }  // namespace
@@ -96,6 +108,10 @@ char* GuardedMemory::allocate(int64_t bytes, WorkerReport::Region region) {
   }
   remember(memory, arena, region, 0);
   return memory + page_bytes + arena.data;
+}
+
+void GuardedMemory::remember_state(uintptr_t begin, uintptr_t end) {
+  guarded.push_back({begin, end, begin, static_cast<int64_t>(end - begin), WorkerReport::state, 0});
 }
 
 void GuardedMemory::watch_faults(WorkerReport* report) {

@@ -13,6 +13,9 @@ class GuardedMemory {
   // Private memory of that many bytes; it ends with its pages, up to 63 bytes for the alignment.
   static char* allocate(int64_t bytes, WorkerReport::Region region);
 
+  // The loaded object: a write there is a kernel that keeps something between calls.
+  static void remember_state(uintptr_t begin, uintptr_t end);
+
   // From now on a fault is described in `report` before the process dies of it.
   static void watch_faults(WorkerReport* report);
 };

@@ -85,11 +85,14 @@ void visit_list(Visitor& visitor, std::vector<T>& list, Each each) {
 }
 
 template <class Visitor>
+void visit_arena(Visitor& visitor, Arena& arena) {
+  for (int64_t* field : {&arena.offset, &arena.size, &arena.data, &arena.bytes})
+    visitor.number(*field);
+}
+
+template <class Visitor>
 void visit_arenas(Visitor& visitor, std::vector<Arena>& arenas) {
-  visit_list(visitor, arenas, [&](Arena& arena) {
-    for (int64_t* field : {&arena.offset, &arena.size, &arena.data, &arena.bytes})
-      visitor.number(*field);
-  });
+  visit_list(visitor, arenas, [&](Arena& arena) { visit_arena(visitor, arena); });
 }
 
 template <class Visitor>
@@ -101,6 +104,7 @@ void visit_run(Visitor& visitor, JobRun& run) {
       visitor.number(*field);
   });
   visit_arenas(visitor, run.outputs);
+  visit_arena(visitor, run.reached);
 }
 
 template <class Visitor>
@@ -112,6 +116,13 @@ void visit_job(Visitor& visitor, Job& job) {
         &job.launch.align,
         &job.launch.scratch_bytes,
         &job.launch.partial_bytes,
+        &job.watched,
+        &job.arms,
+        &job.isolation.parent,
+        &job.isolation.required,
+        &job.isolation.seccomp,
+        &job.isolation.landlock,
+        &job.isolation.guarded_state,
         &job.input_file_bytes,
         &job.output_file_bytes}) {
     visitor.number(*field);

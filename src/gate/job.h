@@ -42,10 +42,21 @@ struct JobRun {
   int64_t poison = 0;  // byte that outputs, scratch and partial results are filled with before
   std::vector<JobChunk> chunks;
   std::vector<Arena> outputs;
+  Arena reached;  // of a counted build: a byte for each arm
+};
+
+// What the helper is to give up, and what it must be able to.
+struct JobIsolation {
+  int64_t parent = 0;  // process it follows into death
+  int64_t required = 0;
+  int64_t seccomp = 1, landlock = 1, guarded_state = 1;
 };
 
 struct Job {
   std::string binary;
+  int64_t watched = 0;  // it calls watch.cpp before each access
+  int64_t arms = 0;     // above 0: its functions have one more parameter, where they note the arms reached
+  JobIsolation isolation;
   Launch launch;
   std::vector<JobFamily> families;
   std::vector<JobRun> runs;
@@ -59,13 +70,17 @@ std::optional<Job> decode(const std::string& bytes);
 // The first page of the output file: progress, and where it faulted. The candidate could write here as well,
 // so it serves messages only.
 struct WorkerReport {
-  enum Region : int64_t { nowhere = 0, input, output, scratch, partials };
+  enum Region : int64_t { nowhere = 0, input, output, scratch, partials, reached, stack, table, argument, state };
   int64_t runs_begun = 0, runs_done = 0;
   int64_t fault_region = nowhere;
   int64_t fault_buffer = 0;  // which input or output
   int64_t fault_offset = 0;  // bytes from the beginning of its data
   int64_t fault_bytes = 0;   // size of its data
   int64_t fault_writes = 0;
+  int64_t level = 0;        // Isolation
+  int64_t watched = 0;      // 1: an access found by a watched build, 2: undefined behaviour
+  int64_t line = 0;         // of the source, of undefined behaviour
+  char behaviour[64] = {};  // "a shift by more bits than there are"
 };
 
 }  // namespace autoperfect

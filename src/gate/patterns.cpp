@@ -77,6 +77,28 @@ double around_literal(const std::vector<double>& literals, const Format& format,
   return sign * literal * (1 + static_cast<double>(random.below(5) - 2) * format.epsilon);
 }
 
+// At a number, just below or just above.
+double near_to(double number, double step, const Format& format) {
+  return number == 0 ? step * format.smallest_normal : number * (1 + step * format.epsilon);
+}
+
+double from_list(const FillOptions& options, const Format& format, Random& random) {
+  if (options.list.empty() || random.below(3) == 0) return random.normal();
+  const auto choice = static_cast<size_t>(random.below(static_cast<int64_t>(options.list.size())));
+  return near_to(options.list[choice], static_cast<double>(random.below(3) - 1), format);
+}
+
+// A row is the same throughout, so that its sum is known; from one to the next the distance to the number
+// changes as well.
+double row_from_list(const FillOptions& options, int64_t row, const Format& format, Random& random) {
+  if (options.list.empty()) return random.normal();
+  const auto numbers = static_cast<int64_t>(options.list.size());
+  constexpr double steps[] = {0, 1, -1, 0x1p10, -0x1p10};
+  const double step = steps[static_cast<size_t>(row + row / numbers) % std::size(steps)];
+  const double number = options.list[static_cast<size_t>(row % numbers)];
+  return near_to(number, format.epsilon < 0x1p-20 ? step : std::clamp(step, -1.0, 1.0), format);
+}
+
 double float_value(
     FloatPattern pattern,
     const Place& at,
@@ -128,8 +150,26 @@ double float_value(
       return options.keep_rows_normal ? random.normal() : masked(at, random);
     case FloatPattern::special_rows:
       return options.keep_rows_normal ? random.normal() : special_in_row(at, random);
+    case FloatPattern::listed:
+      return from_list(options, format, random);
+    case FloatPattern::listed_rows:
+      return row_from_list(options, at.row, format, random);
   }
   return 0;
+}
+
+int64_t in_range(double number, int64_t least, int64_t most) {
+  if (!(number > static_cast<double>(least))) return least;
+  return number < static_cast<double>(most) ? static_cast<int64_t>(number) : most;
+}
+
+int64_t integer_from_list(const FillOptions& options, Dtype dtype, Random& random) {
+  if (options.list.empty()) return random.below(9);
+  const auto choice = static_cast<size_t>(random.below(static_cast<int64_t>(options.list.size())));
+  const int bits = static_cast<int>(size_of(dtype)) * 8 - (is_signed_integer(dtype) ? 1 : 0);
+  const int64_t most = bits >= 63 ? INT64_MAX : (int64_t{1} << bits) - 1;
+  const auto near = options.list[choice] + static_cast<double>(random.below(3) - 1);
+  return in_range(near, is_signed_integer(dtype) ? -most - 1 : 0, most);
 }
 
 int64_t integer_value(IntegerPattern pattern, Dtype dtype, Random& random) {
@@ -149,6 +189,7 @@ int64_t integer_value(IntegerPattern pattern, Dtype dtype, Random& random) {
       return random.below(2) ? most - random.below(3) : least + random.below(3);
     }
     case IntegerPattern::any:
+    case IntegerPattern::listed:
       return static_cast<int64_t>(random.bits() & ones);
   }
   return 0;
@@ -167,6 +208,7 @@ int64_t index_value(IntegerPattern pattern, int64_t size, Random& random) {
       const int64_t ends[] = {-size, -1, 0, size - 1};
       return ends[random.below(4)];
     }
+    case IntegerPattern::listed:
     case IntegerPattern::any: {
       const int64_t around[] = {
           -size - 1, -size, -size + 1, -1, 0, 1, size - 1, size, size + 1, 1 << 30, -(1 << 30)};
@@ -221,6 +263,7 @@ void fill(
   Dtype dtype = tensor.type.dtype;
   int64_t columns = tensor.type.shape.empty() ? 1 : std::max<int64_t>(1, tensor.type.shape.back());
   double same = random.normal(), before = 0;
+  const bool lists_integers = integers == IntegerPattern::listed && !options.safe_integers;
   for (int64_t i = 0, elements = tensor.type.elements(); i < elements; ++i) {
     if (is_floating(dtype)) {
       before = float_value(floats, {i / columns, i % columns, columns, before}, same, dtype, options, random);
@@ -230,6 +273,8 @@ void fill(
       tensor.set_integer(i, bool_value(integers, random));
     } else if (options.index_size > 0) {
       tensor.set_integer(i, index_of(integers, dtype, options.index_size, random));
+    } else if (lists_integers) {
+      tensor.set_integer(i, integer_from_list(options, dtype, random));
     } else {
       tensor.set_integer(
           i, options.safe_integers ? 1 + random.below(7) : integer_value(integers, dtype, random));

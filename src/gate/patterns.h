@@ -29,8 +29,10 @@ enum class FloatPattern : uint8_t {
   scattered_specials,
   masked_rows,
   special_rows,
+  listed,       // each element normal, or a number of the list
+  listed_rows,  // each row one number of the list
 };
-enum class IntegerPattern : uint8_t { small, zero, negative, extreme, any };
+enum class IntegerPattern : uint8_t { small, zero, negative, extreme, any, listed };
 
 // xorshift64*: the same numbers on every machine, unlike the distributions of <random>.
 class Random {
@@ -50,6 +52,7 @@ struct FillOptions {
   bool safe_integers = false;     // 1..7 only: the kernel divides, shifts or raises by integers
   int64_t index_size = 0;         // above 0: integers are indices of a dimension of that size
   bool keep_rows_normal = false;  // this tensor has no rows of its own (a vector beside matrices)
+  std::vector<double> list;       // of `listed` and `listed_rows`: these, just below and just above
 };
 
 void fill(

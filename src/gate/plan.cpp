@@ -89,15 +89,21 @@ size_t run_index(size_t families, int pass, size_t family) {
   return static_cast<size_t>(pass) * families + (pass == 1 ? families - 1 - family : family);
 }
 
-Job plan_job(const std::vector<InputFamily>& families, const Launch& launch, const std::string& binary) {
+Job plan_job(
+    const std::vector<InputFamily>& families,
+    const Launch& launch,
+    const std::string& binary,
+    const BuildForm& form) {
   Job job;
   job.binary = binary;
+  job.watched = form.watched;
+  job.arms = static_cast<int64_t>(form.arms);
   job.launch = launch;
   PageAllocator input_pages(0), output_pages(page_bytes);
   for (auto& family : families)
     job.families.push_back(plan_family(family, input_pages));
-  job.runs.resize(families.size() * passes);
-  for (int pass = 0; pass < passes; ++pass) {
+  job.runs.resize(families.size() * static_cast<size_t>(form.passes));
+  for (int pass = 0; pass < form.passes; ++pass) {
     for (size_t f = 0; f < families.size(); ++f) {
       JobRun& run = job.runs[run_index(families.size(), pass, f)];
       run.family = static_cast<int64_t>(f);
@@ -108,6 +114,8 @@ Job plan_job(const std::vector<InputFamily>& families, const Launch& launch, con
         if (buffer.role == BufferRole::out)
           run.outputs.push_back(output_pages.take(buffer.type.bytes(), run.placement));
       }
+      if (form.arms > 0) run.reached = output_pages.take(job.arms, at_end);
+      if (form.empty_chunks && launch.partial_bytes == 0) run.chunks.insert(run.chunks.begin(), JobChunk{});
     }
   }
   job.input_file_bytes = std::max(page_bytes, input_pages.end());

@@ -15,7 +15,19 @@ namespace autoperfect {
 //   their pages; pass 2: as pass 0, over another poison.
 constexpr int passes = 3;
 
-Job plan_job(const std::vector<InputFamily>& families, const Launch& launch, const std::string& binary);
+// How a build is run.
+struct BuildForm {
+  bool watched = false;
+  size_t arms = 0;          // of a counted build
+  bool empty_chunks = false;  // calls without a unit as well
+  int passes = autoperfect::passes;
+};
+
+Job plan_job(
+    const std::vector<InputFamily>& families,
+    const Launch& launch,
+    const std::string& binary,
+    const BuildForm& form = {});
 
 // The index in job.runs of a family's run in a pass.
 size_t run_index(size_t families, int pass, size_t family);

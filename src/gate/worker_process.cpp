@@ -1,6 +1,5 @@
 #include "gate/worker_process.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <string.h>
@@ -9,7 +8,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "gate/gate.h"
 #include "support/subprocess.h"
 
 namespace autoperfect {
@@ -40,6 +38,7 @@ struct Names {
 // What a memory fault means in the candidate's terms.
 std::string explain_fault(const WorkerReport& report, const Names& names) {
   std::string where;
+  const char* verb = report.fault_writes ? "writes" : "reads";
   switch (report.fault_region) {
     case WorkerReport::input:
       where = name_in(names.inputs, report.fault_buffer);
@@ -53,12 +52,24 @@ std::string explain_fault(const WorkerReport& report, const Names& names) {
     case WorkerReport::partials:
       where = "the partial results";
       break;
+    case WorkerReport::reached:
+      where = "the counters of its arms";
+      break;
+    case WorkerReport::argument:
+      where = "its arguments";
+      break;
+    case WorkerReport::stack:
+      return report.watched ? fmt::format("{} outside its local variables", verb)
+                            : "uses more stack than a thread may have";
+    case WorkerReport::table:
+      return fmt::format("{} outside its tables", verb);
+    case WorkerReport::state:
+      return report.fault_writes ? "keeps memory between calls" : "runs what is no code";
     default:
       return "touches memory that is not its own";
   }
   bool inside = report.fault_offset >= 0 && report.fault_offset < report.fault_bytes;
   if (inside && report.fault_region == WorkerReport::input) return "writes its input " + where;
-  const char* verb = report.fault_writes ? "writes" : "reads";
   if (report.fault_offset < 0) return fmt::format("{} {} bytes before {}", verb, -report.fault_offset, where);
   return fmt::format("{} {} bytes past the end of {}", verb, report.fault_offset - report.fault_bytes, where);
 }
@@ -90,6 +101,8 @@ void explain_end(
     WorkerOutcome& outcome) {
   auto runs = static_cast<int64_t>(job.runs.size());
   outcome.isolation = tame(run.output);
+  outcome.level = static_cast<Isolation>(
+      std::clamp<int64_t>(report.level, 0, static_cast<int64_t>(Isolation::landlock)));
   outcome.run = std::clamp<int64_t>(report.runs_begun - 1, -1, runs - 1);
   if (run.timed_out) {
     outcome.code = "timeout";
@@ -99,6 +112,13 @@ void explain_end(
   } else if (run.exit_code == 3) {
     outcome.code = "not-run";
     outcome.failure = "cannot be run: " + tame(run.errors);
+  } else if (report.watched == 2) {
+    outcome.code = "undefined-behaviour";
+    outcome.line = report.line;
+    outcome.failure = "does what C++ leaves undefined: " + tame(std::string(report.behaviour, strnlen(report.behaviour, sizeof report.behaviour)));
+  } else if (report.watched) {
+    outcome.code = "memory-fault";
+    outcome.failure = explain_fault(report, names);
   } else if (report.runs_done != runs) {
     outcome.code = "early-exit";
     outcome.failure = "ends the process before its work is done";
@@ -108,25 +128,6 @@ void explain_end(
 }
 
 }  // namespace
-
-std::string worker_path() {
-  Dl_info info;
-  if (!dladdr(reinterpret_cast<void*>(&worker_path), &info) || !info.dli_fname) return "";
-  // Of a program that is no shared object, dladdr gives argv[0].
-  std::string self = info.dli_fname;
-  char program[4096];
-  ssize_t length = readlink("/proc/self/exe", program, sizeof program);
-  if (self[0] != '/' || self.find(".so") == std::string::npos) {
-    if (length <= 0) return "";
-    self.assign(program, static_cast<size_t>(length));
-  }
-  std::string folder = self.substr(0, self.rfind('/'));
-  for (const char* place : {"", "/../bin", "/..", "/../libexec"}) {
-    std::string candidate = folder + place + "/autoperfect-worker";
-    if (access(candidate.c_str(), X_OK) == 0) return candidate;
-  }
-  return "";
-}
 
 Result<WorkerOutcome> run_worker_process(
     const std::string& worker,

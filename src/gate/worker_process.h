@@ -5,6 +5,7 @@
 
 #include "gate/job.h"
 #include "gate/memory_file.h"
+#include "support/isolation.h"
 #include "support/result.h"
 
 namespace autoperfect {
@@ -14,6 +15,8 @@ struct WorkerOutcome {
   std::string failure;    // else: why, in terms of the candidate ("writes its input %x")
   std::string code;       // and as the code of a diagnostic
   int64_t run = -1;       // in which run
+  int64_t line = 0;       // of the source, where it is known
+  Isolation level = Isolation::none;
   std::string isolation;
 };
 

@@ -38,4 +38,11 @@ struct Candidate {
   std::string provenance;  // e.g. "schedule: rows passes=3 unroll=4 cache=scratch store=stream"
 };
 
+// A place where what an author wrote goes one way or another.
+struct Arm {
+  int line = 0;      // of the draft
+  std::string what;  // "then", "else", "loop body", "loop skipped", "case", "?:", "&&"
+  bool operator==(const Arm&) const = default;
+};
+
 }  // namespace autoperfect

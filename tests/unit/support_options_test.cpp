@@ -20,7 +20,8 @@ TEST(Options, ListEveryVariableOnce) {
           "AUTOPERFECT_DUMP",
           "AUTOPERFECT_CACHE",
           "AUTOPERFECT_CACHE_DIR",
-          "AUTOPERFECT_MODEL_KEY"}));
+          "AUTOPERFECT_MODEL_KEY",
+          "AUTOPERFECT_ISOLATION"}));
 }
 
 TEST(Options, WarnOnceAKey) {

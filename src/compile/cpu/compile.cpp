@@ -6,8 +6,10 @@
 #include <filesystem>
 #include <sstream>
 
+#include "compile/cpu/compiler_child.h"
 #include "compile/cpu/object_check.h"
 #include "support/file.h"
+#include "support/isolation.h"
 #include "support/subprocess.h"
 
 namespace autoperfect {
@@ -15,6 +17,7 @@ namespace {
 
 constexpr double seconds_allowed = 60;
 constexpr int64_t memory_allowed = int64_t{4} << 30;
+constexpr int64_t binary_allowed = int64_t{64} << 20;
 constexpr size_t diagnostics_kept = 20;
 constexpr std::string_view file_name = "kernel.cpp";
 
@@ -27,6 +30,40 @@ extern "C" __attribute__((visibility("default"))) void autoperfect_finish(
     const void* const* in, void* const* out, const void* partials, long chunks, const long* dims);
 #line 1 "kernel.cpp"
 )";
+constexpr std::string_view counted_declarations = R"(
+extern "C" __attribute__((visibility("default"))) void autoperfect_kernel(
+    const void* const* in, void* const* out, void* scratch, void* partial, const long* dims, long begin, long end,
+    unsigned char* reached);
+extern "C" __attribute__((visibility("default"))) void autoperfect_finish(
+    const void* const* in, void* const* out, const void* partials, long chunks, const long* dims,
+    unsigned char* reached);
+#line 1 "kernel.cpp"
+)";
+
+// Every access and every operation that may be undefined calls a function of the gate's helper program first
+// (gate/watch.cpp); locals have red zones around them, and begin as garbage.
+constexpr const char* watching_flags[] = {
+    "-O1",
+    "-fsanitize=kernel-address",
+    "-fsanitize=undefined",
+    "-fno-sanitize=vptr",
+    "-fno-sanitize-recover=all",
+    "-ftrivial-auto-var-init=pattern"};
+constexpr const char* watching_flags_gcc[] = {
+    "-fasan-shadow-offset=0x7fff8000",
+    "--param=asan-instrumentation-with-call-threshold=0",
+    "--param=asan-stack=1",
+    "--param=asan-globals=1"};
+constexpr const char* watching_flags_clang[] = {
+    "-fno-sanitize=function",
+    "-mllvm",
+    "-asan-mapping-offset=0x7fff8000",
+    "-mllvm",
+    "-asan-instrumentation-with-call-threshold=0",
+    "-mllvm",
+    "-asan-stack=1",
+    "-mllvm",
+    "-asan-globals=1"};
 
 // A fresh directory only we can enter, removed with everything in it.
 class TemporaryDirectory {
@@ -47,11 +84,19 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-std::vector<std::string> arguments_for(const Compiler& compiler, const std::string& output) {
+std::vector<std::string> arguments_for(
+    const Compiler& compiler, const std::string& output, Build build) {
   std::vector<std::string> arguments = {compiler.path};
   std::istringstream flags(compiler.flags);
   for (std::string flag; flags >> flag;)
     arguments.push_back(flag);
+  if (build != Build::plain) {
+    arguments.insert(arguments.end(), std::begin(watching_flags), std::end(watching_flags));
+    if (compiler.path.find("clang") == std::string::npos)
+      arguments.insert(arguments.end(), std::begin(watching_flags_gcc), std::end(watching_flags_gcc));
+    else
+      arguments.insert(arguments.end(), std::begin(watching_flags_clang), std::end(watching_flags_clang));
+  }
   for (const char* more : {"-x", "c++", "-", "-o"})
     arguments.push_back(more);
   arguments.push_back(output);
@@ -108,7 +153,7 @@ std::vector<Diagnostic> explain_failure(const ProcessResult& run) {
 
 }  // namespace
 
-Result<std::string> compile_cpu(const std::string& source, const Compiler& compiler) {
+Result<std::string> compile_cpu(const std::string& source, const Compiler& compiler, Build build) {
   TemporaryDirectory directory;
   if (directory.path().empty())
     return Diagnostic{"compile", "no-temporary", "no temporary directory can be made"};
@@ -116,19 +161,24 @@ Result<std::string> compile_cpu(const std::string& source, const Compiler& compi
 
   ProcessOptions options;
   options.input = prelude_source();
-  options.input += declarations;
+  options.input += build == Build::counted ? counted_declarations : declarations;
   options.input += source;
   options.input += '\n';
-  options.environment = {"LC_ALL=C", "PATH=/usr/local/bin:/usr/bin:/bin", "TMPDIR=" + directory.path()};
+  options.environment = {
+      "LC_ALL=C", "PATH=/usr/local/bin:/usr/bin:/bin", "CCACHE_DISABLE=1", "TMPDIR=" + directory.path()};
   options.seconds = seconds_allowed;
   options.memory_bytes = memory_allowed;
-  auto run = run_process(arguments_for(compiler, output), options);
+  auto arguments = arguments_for(compiler, output, build);
+  const std::string worker = worker_path();
+  if (!worker.empty())
+    arguments = shut_in_compiler(worker, directory.path(), memory_allowed, 4 * seconds_allowed, arguments);
+  auto run = run_process(arguments, options);
   if (!run) return run.errors();
   if (run->exit_code != 0) return explain_failure(*run);
-  auto binary = read_file(output);
+  auto binary = read_file(output, binary_allowed);
   if (!binary || binary->empty())
     return Diagnostic{"compile", "no-output", "the compiler wrote no shared object"};
-  if (auto found = check_object(*binary); !found.empty()) return found;
+  if (auto found = check_object(*binary, build != Build::plain); !found.empty()) return found;
   return std::move(*binary);
 }
 

@@ -27,9 +27,16 @@ const std::string& prelude_source();  // the text put in front of every kernel
 std::string cpu_features();           // e.g. "avx512f avx512bw avx512vl avx2 fma f16c": part of the cache key
 int cpu_lanes();                      // f32 lanes the prelude will use here: 16, 8 or 4
 
+enum class Build : uint8_t {
+  plain,
+  sanitized,  // accesses and undefined behaviour are watched; for the gate's helper process alone
+  counted,    // sanitized, of a source whose functions have one more, last parameter: unsigned char* reached
+};
+
 // The bytes of a shared object. Compiler messages about our source become Diagnostics with lines of the
-// candidate.
-Result<std::string> compile_cpu(const std::string& source, const Compiler& compiler);
+// candidate. The compiler runs in a child process that is shut in as far as the system allows.
+Result<std::string> compile_cpu(
+    const std::string& source, const Compiler& compiler, Build build = Build::plain);
 
 // A kernel in memory, unloaded with its last owner.
 struct LoadedKernel {

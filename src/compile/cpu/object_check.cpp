@@ -85,7 +85,7 @@ class ElfFile {
 
 class ObjectCheck {
  public:
-  explicit ObjectCheck(const ElfFile& file) : file_(file) {}
+  ObjectCheck(const ElfFile& file, bool watched) : file_(file), watched_(watched) {}
 
   std::vector<Diagnostic> run() {
     for (auto& section : file_.sections()) {
@@ -101,13 +101,18 @@ class ObjectCheck {
     found_.push_back({"compile", code, message, {}, hint});
   }
 
+  bool is_allowed(std::string_view name) const {
+    return is_allowed_import(name) ||
+           (watched_ && (name.starts_with("__asan_") || name.starts_with("__ubsan_handle_")));
+  }
+
   void check_symbols(const Elf64_Shdr& section) {
     for (auto& symbol : file_.table<Elf64_Sym>(section)) {
       std::string name(file_.text(section.sh_link, symbol.st_name));
       if (ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC) {
         report("runs-when-loaded", "the kernel has a resolver '" + name + "', which runs when it is loaded");
       }
-      if (symbol.st_shndx == SHN_UNDEF && !name.empty() && !is_allowed_import(name)) {
+      if (symbol.st_shndx == SHN_UNDEF && !name.empty() && !is_allowed(name)) {
         report(
             "import",
             "the kernel calls '" + name + "', which is not a mathematical function",
@@ -123,7 +128,7 @@ class ObjectCheck {
         std::string name(file_.text(section.sh_link, entry.d_un.d_val));
         if (!libraries.count(name)) report("library", "the kernel needs the library '" + name + "'");
       }
-      if (entry.d_tag == DT_INIT || entry.d_tag == DT_FINI) {
+      if (!watched_ && (entry.d_tag == DT_INIT || entry.d_tag == DT_FINI)) {
         report("runs-when-loaded", "the kernel has code that runs when it is loaded");
       }
     }
@@ -131,7 +136,7 @@ class ObjectCheck {
 
   void check_section(const Elf64_Shdr& section) {
     std::string_view name = file_.section_name(section);
-    if (section.sh_size == 0) return;
+    if (section.sh_size == 0 || watched_) return;
     bool runs = section.sh_type == SHT_INIT_ARRAY || section.sh_type == SHT_FINI_ARRAY ||
                 section.sh_type == SHT_PREINIT_ARRAY || name.starts_with(".ctors") ||
                 name.starts_with(".dtors");
@@ -148,15 +153,16 @@ class ObjectCheck {
   }
 
   const ElfFile& file_;
+  bool watched_;
   std::vector<Diagnostic> found_;
 };
 
 }  // namespace
 
-std::vector<Diagnostic> check_object(const std::string& binary) {
+std::vector<Diagnostic> check_object(const std::string& binary, bool watched) {
   ElfFile file(binary);
   if (!file.open()) return {{"compile", "not-an-object", "the compiler's output is no ELF shared object"}};
-  return ObjectCheck(file).run();
+  return ObjectCheck(file, watched).run();
 }
 
 }  // namespace autoperfect

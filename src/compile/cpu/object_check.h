@@ -14,6 +14,7 @@ namespace autoperfect {
 //   - no constructors, destructors or resolvers (they run before anybody called the kernel)
 //   - no writable data: a kernel has no state between calls
 //   - no libraries but libm, libc and the compiler's own
-std::vector<Diagnostic> check_object(const std::string& binary);
+// `watched`: it may call the functions that watch it, and have what registers its tables with them.
+std::vector<Diagnostic> check_object(const std::string& binary, bool watched = false);
 
 }  // namespace autoperfect
