@@ -15,13 +15,6 @@
 
 namespace autoperfect {
 
-// A place where the code goes one way or another.
-struct Arm {
-  int line = 0;      // of the draft
-  std::string what;  // "then", "else", "loop body", "loop skipped", "case", "?:", "&&"
-  bool operator==(const Arm&) const = default;
-};
-
 struct Checked {
   Candidate candidate;            // ready to compile: the draft behind our names for its buffers and sizes
   std::string counted_source;     // the same storing 1 to reached[k] at arm k; empty for `mlx`

@@ -10,7 +10,7 @@
 namespace autoperfect {
 namespace {
 
-constexpr int64_t fewest_units = 3;        // of a dynamic axis, except in the families about sizes
+constexpr int64_t fewest_units = 3;  // of a dynamic axis, except in the families about sizes
 constexpr int64_t most_elements = int64_t{1}
                                   << 23;  // of all families together, when static sizes allow no less
 

@@ -23,10 +23,7 @@ class FamilyMaker {
 
   // only_input: the recipe is for that input, the others are normal; negative: for all.
   void add(
-      const std::string& name,
-      const Recipe& recipe,
-      const std::vector<int64_t>& sizes,
-      int only_input = -1);
+      const std::string& name, const Recipe& recipe, const std::vector<int64_t>& sizes, int only_input = -1);
 
   std::vector<double> list;  // of the patterns that take their numbers from one
   std::vector<InputFamily> families;

@@ -80,8 +80,8 @@ class Gate {
     auto common = common_examination(kernel_, seed_, options_);
     if (!common) return common.errors();
     if (auto passed = examine(**common); !passed || !verdict_.failures.empty()) return passed;
-    auto passed = examine_more(
-        make_constant_families(kernel_, seed_ + 1, options_.max_elements, options_.constants));
+    auto passed =
+        examine_more(make_constant_families(kernel_, seed_ + 1, options_.max_elements, options_.constants));
     if (!passed || !verdict_.failures.empty()) return passed;
     return reach_all_arms();
   }
@@ -268,12 +268,10 @@ Verdict gate(
   return Gate(kernel, candidate, binary, options).run();
 }
 
-Verdict gate(
-    const Kernel& kernel, const EagerRunner& evaluate, bool own_sizes, const GateOptions& options) {
+Verdict gate(const Kernel& kernel, const EagerRunner& evaluate, bool own_sizes, const GateOptions& options) {
   auto start = Clock::now();
   Verdict verdict;
-  auto status =
-      examine_graph(verdict, own_sizes ? with_fixed_sizes(kernel) : kernel, evaluate, options);
+  auto status = examine_graph(verdict, own_sizes ? with_fixed_sizes(kernel) : kernel, evaluate, options);
   if (!status) verdict.failures = status.errors();
   verdict.admitted = verdict.failures.empty() && !verdict.families.empty();
   verdict.isolation = "MLX's own operations";

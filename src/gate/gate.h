@@ -21,8 +21,8 @@ using EagerRunner = std::function<Result<std::vector<Tensor>>(const std::vector<
 struct GateLayers {
   bool seccomp = true;
   bool landlock = true;
-  bool guarded_state = true;          // the object's writable memory is made read-only
-  size_t families = SIZE_MAX;         // so many input families, in order of importance
+  bool guarded_state = true;   // the object's writable memory is made read-only
+  size_t families = SIZE_MAX;  // so many input families, in order of importance
 };
 
 struct GateOptions {
@@ -30,9 +30,9 @@ struct GateOptions {
   double seconds = 30;             // deadline of the helper process
   int64_t max_elements = 1 << 16;  // of one input family: dynamic axes are cut down to meet it
   EagerRunner eager;
-  std::string worker;                      // the helper program; empty: worker_path()
-  Isolation required = Isolation::none;    // nothing is run where less is to be had
-  std::vector<double> constants;           // what the source compares data with: inputs lie around them
+  std::string worker;                    // the helper program; empty: worker_path()
+  Isolation required = Isolation::none;  // nothing is run where less is to be had
+  std::vector<double> constants;         // what the source compares data with: inputs lie around them
   // The same candidate compiled with Build::counted (or Build::sanitized), run as well: no access outside its
   // buffers, no undefined behaviour, every arm reached. Null: not run (built-in schedules).
   const std::string* watched_binary = nullptr;
@@ -54,10 +54,10 @@ struct Verdict {
   std::vector<Diagnostic> failures;
   double seconds = 0;
   Isolation level = Isolation::none;
-  std::string isolation;        // what the helper process had: "process, rlimits, guard pages, seccomp"
-  size_t arms = 0;              // all reached, when admitted
+  std::string isolation;              // what the helper process had: "process, rlimits, guard pages, seccomp"
+  size_t arms = 0;                    // all reached, when admitted
   std::vector<std::string> searched;  // families made to reach arms that the usual ones had not
-  double watched_seconds = 0;   // of `seconds`: the watched build and the search
+  double watched_seconds = 0;         // of `seconds`: the watched build and the search
 };
 
 Verdict gate(
@@ -66,7 +66,6 @@ Verdict gate(
 // A candidate in language `mlx`: `evaluate` gives its outputs in ABI order, in this process (the text was
 // parsed, and consists of MLX's operations). Where the text holds for the kernel's own sizes only,
 // `own_sizes` is true.
-Verdict gate(
-    const Kernel& kernel, const EagerRunner& evaluate, bool own_sizes, const GateOptions& options);
+Verdict gate(const Kernel& kernel, const EagerRunner& evaluate, bool own_sizes, const GateOptions& options);
 
 }  // namespace autoperfect

@@ -70,7 +70,18 @@ std::optional<Job> decode(const std::string& bytes);
 // The first page of the output file: progress, and where it faulted. The candidate could write here as well,
 // so it serves messages only.
 struct WorkerReport {
-  enum Region : int64_t { nowhere = 0, input, output, scratch, partials, reached, stack, table, argument, state };
+  enum Region : int64_t {
+    nowhere = 0,
+    input,
+    output,
+    scratch,
+    partials,
+    reached,
+    stack,
+    table,
+    argument,
+    state
+  };
   int64_t runs_begun = 0, runs_done = 0;
   int64_t fault_region = nowhere;
   int64_t fault_buffer = 0;  // which input or output

@@ -18,7 +18,7 @@ constexpr int passes = 3;
 // How a build is run.
 struct BuildForm {
   bool watched = false;
-  size_t arms = 0;          // of a counted build
+  size_t arms = 0;            // of a counted build
   bool empty_chunks = false;  // calls without a unit as well
   int passes = autoperfect::passes;
 };

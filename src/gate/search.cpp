@@ -52,9 +52,7 @@ class Searcher {
       inputs_ += buffer.role == BufferRole::in;
   }
 
-  std::vector<int64_t> small() const {
-    return sizes_for(kernel_, std::min(small_family, max_elements_), 0);
-  }
+  std::vector<int64_t> small() const { return sizes_for(kernel_, std::min(small_family, max_elements_), 0); }
 
   void around_constants() {
     maker_.list = constants_;
@@ -119,8 +117,7 @@ class Searcher {
   // Every pattern in one input, the others normal.
   void patterns() {
     for (int f = 0; f < static_cast<int>(FloatPattern::listed); ++f) {
-      const Recipe recipe = {
-          "", static_cast<FloatPattern>(f), static_cast<IntegerPattern>(f % 5)};
+      const Recipe recipe = {"", static_cast<FloatPattern>(f), static_cast<IntegerPattern>(f % 5)};
       for (int input = inputs_ > 1 ? 0 : -1; input < std::max(inputs_, 0); ++input)
         maker_.add("one input unlike the others", recipe, small(), input);
     }

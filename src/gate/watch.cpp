@@ -181,8 +181,7 @@ void Watch::add_region(const WatchedRegion& region) {
 void Watch::forget_regions() {
   state.regions.clear();
   state.last = 0;
-  std::memset(
-      shadow_of(state.stack_begin), 0, (state.stack_end - state.stack_begin) / granule);
+  std::memset(shadow_of(state.stack_begin), 0, (state.stack_end - state.stack_begin) / granule);
 }
 
 }  // namespace autoperfect
@@ -193,12 +192,18 @@ void Watch::forget_regions() {
 using autoperfect::check;
 using autoperfect::report_behaviour;
 
-#define WATCHED_ACCESS(size)                                                \
-  void __asan_load##size(uintptr_t address) { check(address, size, false); } \
-  void __asan_store##size(uintptr_t address) { check(address, size, true); }
+#define WATCHED_ACCESS(size)                   \
+  void __asan_load##size(uintptr_t address) {  \
+    check(address, size, false);               \
+  }                                            \
+  void __asan_store##size(uintptr_t address) { \
+    check(address, size, true);                \
+  }
 
-#define WATCHED_BEHAVIOUR(name, text) \
-  void __ubsan_handle_##name(const void* data) { report_behaviour(data, text); }
+#define WATCHED_BEHAVIOUR(name, text)            \
+  void __ubsan_handle_##name(const void* data) { \
+    report_behaviour(data, text);                \
+  }
 
 extern "C" {
 WATCHED_ACCESS(1)
@@ -240,7 +245,8 @@ WATCHED_BEHAVIOUR(divrem_overflow_abort, "a division by zero, or one that overfl
 WATCHED_BEHAVIOUR(shift_out_of_bounds_abort, "a shift by more bits than there are")
 WATCHED_BEHAVIOUR(out_of_bounds_abort, "an index outside its array")
 WATCHED_BEHAVIOUR(vla_bound_not_positive_abort, "an array without elements")
-WATCHED_BEHAVIOUR(type_mismatch_v1_abort, "an access through a null or misaligned pointer, or past its object")
+WATCHED_BEHAVIOUR(
+    type_mismatch_v1_abort, "an access through a null or misaligned pointer, or past its object")
 WATCHED_BEHAVIOUR(alignment_assumption_abort, "an alignment assumed that is not there")
 WATCHED_BEHAVIOUR(pointer_overflow_abort, "a pointer moved out of the address space")
 WATCHED_BEHAVIOUR(load_invalid_value_abort, "a bool or enumeration that holds no value of its type")

@@ -77,7 +77,8 @@ class Worker {
         "process, rlimits, guard pages%s%s\n",
         has_seccomp_ ? ", seccomp" : "",
         has_landlock ? ", landlock" : "");
-    if (report_->level < job_.isolation.required) throw std::runtime_error("the isolation required is not to be had");
+    if (report_->level < job_.isolation.required)
+      throw std::runtime_error("the isolation required is not to be had");
   }
 
   void load() {
@@ -113,7 +114,8 @@ class Worker {
   }
 
   void run_all() {
-    if (has_seccomp_ && !restrict_system_calls(Phase::running)) throw std::runtime_error("seccomp is refused");
+    if (has_seccomp_ && !restrict_system_calls(Phase::running))
+      throw std::runtime_error("seccomp is refused");
     for (auto& prepared : runs_) {
       ++report_->runs_begun;
       run_one(prepared);
@@ -122,8 +124,8 @@ class Worker {
   }
 
  private:
-  using CountedKernel = void (*)(
-      const void* const*, void* const*, void*, void*, const long*, long, long, void* reached);
+  using CountedKernel =
+      void (*)(const void* const*, void* const*, void*, void*, const long*, long, long, void* reached);
   using CountedFinish =
       void (*)(const void* const*, void* const*, const void*, long, const long*, void* reached);
 
@@ -152,9 +154,17 @@ class Worker {
       paint_stack(poison);
       if (job_.arms > 0)
         reinterpret_cast<CountedKernel>(kernel_->kernel)(
-            prepared.in.data(), prepared.out.data(), scratch_, partial, dims, chunk.begin, chunk.end, prepared.reached);
+            prepared.in.data(),
+            prepared.out.data(),
+            scratch_,
+            partial,
+            dims,
+            chunk.begin,
+            chunk.end,
+            prepared.reached);
       else
-        kernel_->kernel(prepared.in.data(), prepared.out.data(), scratch_, partial, dims, chunk.begin, chunk.end);
+        kernel_->kernel(
+            prepared.in.data(), prepared.out.data(), scratch_, partial, dims, chunk.begin, chunk.end);
     }
     if (!partials_) return;
     auto chunks = static_cast<long>(run.chunks.size());
@@ -170,7 +180,11 @@ class Worker {
   // What one call may touch. `of_kernel`: it has scratch, and its partial result is to be written.
   void watch(const PreparedRun& prepared, const char* partial, int64_t partial_bytes, bool of_kernel) {
     Watch::forget_regions();
-    auto add = [&](const void* data, int64_t bytes, bool writable, WorkerReport::Region region, size_t buffer = 0) {
+    auto add = [&](const void* data,
+                   int64_t bytes,
+                   bool writable,
+                   WorkerReport::Region region,
+                   size_t buffer = 0) {
       auto begin = reinterpret_cast<uintptr_t>(data);
       if (data && bytes > 0)
         Watch::add_region(

@@ -101,8 +101,8 @@ void explain_end(
     WorkerOutcome& outcome) {
   auto runs = static_cast<int64_t>(job.runs.size());
   outcome.isolation = tame(run.output);
-  outcome.level = static_cast<Isolation>(
-      std::clamp<int64_t>(report.level, 0, static_cast<int64_t>(Isolation::landlock)));
+  outcome.level =
+      static_cast<Isolation>(std::clamp<int64_t>(report.level, 0, static_cast<int64_t>(Isolation::landlock)));
   outcome.run = std::clamp<int64_t>(report.runs_begun - 1, -1, runs - 1);
   if (run.timed_out) {
     outcome.code = "timeout";
@@ -115,7 +115,8 @@ void explain_end(
   } else if (report.watched == 2) {
     outcome.code = "undefined-behaviour";
     outcome.line = report.line;
-    outcome.failure = "does what C++ leaves undefined: " + tame(std::string(report.behaviour, strnlen(report.behaviour, sizeof report.behaviour)));
+    outcome.failure = "does what C++ leaves undefined: " +
+                      tame(std::string(report.behaviour, strnlen(report.behaviour, sizeof report.behaviour)));
   } else if (report.watched) {
     outcome.code = "memory-fault";
     outcome.failure = explain_fault(report, names);

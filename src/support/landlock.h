@@ -1,5 +1,5 @@
-// The system calls of Landlock, which neither libc nor older kernel headers have. Numbers and rights are those
-// of the kernel's documentation.
+// The system calls of Landlock, which neither libc nor older kernel headers have. Numbers and rights are
+// those of the kernel's documentation.
 #pragma once
 
 #include <sys/syscall.h>
@@ -32,8 +32,7 @@ inline int version() {
 // Everything a version knows to forbid.
 inline Ruleset everything(int version) {
   const int file_rights = version >= 5 ? 16 : version >= 3 ? 15 : version == 2 ? 14 : 13;
-  return {
-      (uint64_t{1} << file_rights) - 1, version >= 4 ? uint64_t{3} : 0, version >= 6 ? uint64_t{3} : 0};
+  return {(uint64_t{1} << file_rights) - 1, version >= 4 ? uint64_t{3} : 0, version >= 6 ? uint64_t{3} : 0};
 }
 
 }  // namespace autoperfect::landlock

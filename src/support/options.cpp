@@ -38,8 +38,7 @@ Environment read_environment() {
   e.cache = choice("AUTOPERFECT_CACHE", e.cache, {"on", "off", "read"});
   e.cache_dir = variable("AUTOPERFECT_CACHE_DIR", default_cache_directory());
   e.model_key = variable("AUTOPERFECT_MODEL_KEY", "");
-  e.isolation =
-      choice("AUTOPERFECT_ISOLATION", e.isolation, {"none", "process", "seccomp", "landlock"});
+  e.isolation = choice("AUTOPERFECT_ISOLATION", e.isolation, {"none", "process", "seccomp", "landlock"});
   return e;
 }
 
@@ -65,7 +64,8 @@ std::vector<EnvironmentRow> environment_rows() {
       {"AUTOPERFECT_MODEL_KEY", e.model_key.empty() ? "" : "(set)", "the key of a model's server; secret"},
       {"AUTOPERFECT_ISOLATION",
        e.isolation,
-       "machine code written by a model or a person runs where a process can be shut in as far as this: none, process, "
+       "machine code written by a model or a person runs where a process can be shut in as far as this: "
+       "none, process, "
        "seccomp, landlock"},
   };
 }

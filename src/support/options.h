@@ -7,11 +7,11 @@
 namespace autoperfect {
 
 struct Environment {
-  std::string log = "warning";  // AUTOPERFECT_LOG: off, warning, info, debug
-  std::string dump;             // AUTOPERFECT_DUMP: a directory for the text of each stage
-  std::string cache = "on";     // AUTOPERFECT_CACHE: on, off, read
-  std::string cache_dir;        // AUTOPERFECT_CACHE_DIR
-  std::string model_key;        // AUTOPERFECT_MODEL_KEY: secret, shown nowhere
+  std::string log = "warning";        // AUTOPERFECT_LOG: off, warning, info, debug
+  std::string dump;                   // AUTOPERFECT_DUMP: a directory for the text of each stage
+  std::string cache = "on";           // AUTOPERFECT_CACHE: on, off, read
+  std::string cache_dir;              // AUTOPERFECT_CACHE_DIR
+  std::string model_key;              // AUTOPERFECT_MODEL_KEY: secret, shown nowhere
   std::string isolation = "seccomp";  // AUTOPERFECT_ISOLATION: none, process, seccomp, landlock
 };
 const Environment& environment();

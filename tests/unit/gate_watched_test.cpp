@@ -12,7 +12,8 @@ namespace autoperfect {
 namespace {
 
 Kernel parsed(const std::string& abi, const std::string& math) {
-  const std::string text = "autoperfect.kernel 1\nkernel @test {\n  abi {\n" + abi + "  }\n  math {\n" + math +
+  const std::string text = "autoperfect.kernel 1\nkernel @test {\n  abi {\n" + abi + "  }\n  math {\n" +
+                           math +
                            "  }\n  numerics {\n    accumulate f32\n    reassociate yes\n    budget ulp=4.0 "
                            "abs=0.0 rel=0.0\n  }\n}\n";
   auto kernel = parse_kernel(text);
@@ -153,7 +154,9 @@ TEST_F(GateWatched, SizesThatTheUsualInputsDoNotHaveAreSearched) {
 
 TEST_F(GateWatched, CallsWithoutUnitsReachTheirEarlyReturn) {
   auto verdict = judged(
-      affine(), std::string("if (begin >= end) { REACHED(0) return; } REACHED(1) ") + honest, {{1, "then"}, {1, "else"}});
+      affine(),
+      std::string("if (begin >= end) { REACHED(0) return; } REACHED(1) ") + honest,
+      {{1, "then"}, {1, "else"}});
   EXPECT_TRUE(verdict.admitted) << format(verdict.failures);
 }
 
@@ -163,7 +166,8 @@ TEST_F(GateWatched, AnHonestKernelOfManyKindsOfMemoryPasses) {
   auto verdict = judged(
       affine(),
       "float local[32]; for (long i = begin; i < end; i += 32) { long n = end - i < 32 ? end - i : 32; "
-      "for (int j = 0; j < n; j++) local[j] = x[i + j] * table[j & 3]; __builtin_memcpy(y + i, local, n * 4); "
+      "for (int j = 0; j < n; j++) local[j] = x[i + j] * table[j & 3]; __builtin_memcpy(y + i, local, n * "
+      "4); "
       "for (int j = 0; j < n; j++) y[i + j] += table[4]; }",
       {},
       {},
@@ -174,11 +178,12 @@ TEST_F(GateWatched, AnHonestKernelOfManyKindsOfMemoryPasses) {
 TEST_F(GateWatched, AccessesThatTheResultDoesNotShowAreFound) {
   const std::string more = honest;
   // Far past the guard pages, where another buffer may be.
+  expect_rejected(judged(affine(), more + "volatile float v = x[end + 2100]; (void)v;"), "memory-fault", "");
   expect_rejected(
-      judged(affine(), more + "volatile float v = x[end + 2100]; (void)v;"), "memory-fault", "");
-  expect_rejected(
-      judged(affine(), more + "float a[8]; for (int i = 0; i < 8; i++) a[i] = i; float* p = a; asm(\"\" : "
-                              "\"+r\"(p)); volatile float v = p[8]; (void)v;"),
+      judged(
+          affine(),
+          more + "float a[8]; for (int i = 0; i < 8; i++) a[i] = i; float* p = a; asm(\"\" : "
+                 "\"+r\"(p)); volatile float v = p[8]; (void)v;"),
       "memory-fault",
       "reads outside its local variables");
   expect_rejected(
@@ -190,20 +195,28 @@ TEST_F(GateWatched, AccessesThatTheResultDoesNotShowAreFound) {
           "static const float table[5] = {2, 2, 2, 2, 1};"),
       "memory-fault",
       "reads outside its tables");
-  expect_rejected(judged(affine(), more + "volatile float v = *(const float*)in[1]; (void)v;"), "memory-fault", "");
+  expect_rejected(
+      judged(affine(), more + "volatile float v = *(const float*)in[1]; (void)v;"), "memory-fault", "");
 }
 
 TEST_F(GateWatched, UndefinedBehaviourIsFoundWithItsLine) {
   const std::string more = std::string(honest) + "\n";
-  auto shift = judged(affine(), more + "int by = 33 + (int)begin * 0; asm(\"\" : \"+r\"(by)); volatile int v = 1 << by; (void)v;");
+  auto shift = judged(
+      affine(),
+      more + "int by = 33 + (int)begin * 0; asm(\"\" : \"+r\"(by)); volatile int v = 1 << by; (void)v;");
   expect_rejected(shift, "undefined-behaviour", "a shift by more bits than there are");
   EXPECT_EQ(shift.failures[0].where.line, 6);
   expect_rejected(
-      judged(affine(), more + "float a[4] = {1}; long at = 4; asm(\"\" : \"+r\"(at)); volatile float v = a[at]; (void)v;"),
+      judged(
+          affine(),
+          more + "float a[4] = {1}; long at = 4; asm(\"\" : \"+r\"(at)); volatile float v = a[at]; (void)v;"),
       "undefined-behaviour",
       "an index outside its array");
   expect_rejected(
-      judged(affine(), more + "const char* p = (const char*)x + (begin + 1 < end); asm(\"\" : \"+r\"(p)); volatile float v = *(const float*)p; (void)v;"),
+      judged(
+          affine(),
+          more + "const char* p = (const char*)x + (begin + 1 < end); asm(\"\" : \"+r\"(p)); volatile float "
+                 "v = *(const float*)p; (void)v;"),
       "undefined-behaviour",
       "misaligned");
 }
@@ -211,14 +224,17 @@ TEST_F(GateWatched, UndefinedBehaviourIsFoundWithItsLine) {
 TEST_F(GateWatched, UninitialisedLocalsAreFound) {
   auto verdict = judged(
       affine(),
-      "float a[64]; asm(\"\" : : \"r\"(a) : \"memory\"); for (long i = begin; i < end; i++) { y[i] = x[i] * 2.0f + 1.0f; if (a[7] != "
+      "float a[64]; asm(\"\" : : \"r\"(a) : \"memory\"); for (long i = begin; i < end; i++) { y[i] = x[i] * "
+      "2.0f + 1.0f; if (a[7] != "
       "0 && i == begin) y[i] = a[7]; }");
   EXPECT_FALSE(verdict.admitted);
 }
 
 TEST_F(GateWatched, MoreStackThanAThreadMayHaveIsRejected) {
   expect_rejected(
-      judged(affine(), std::string(honest) + "char a[3 << 20]; a[begin] = 1; asm(\"\" : : \"r\"(a) : \"memory\");"),
+      judged(
+          affine(),
+          std::string(honest) + "char a[3 << 20]; a[begin] = 1; asm(\"\" : : \"r\"(a) : \"memory\");"),
       "memory-fault",
       "");
 }

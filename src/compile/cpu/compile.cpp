@@ -84,8 +84,7 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-std::vector<std::string> arguments_for(
-    const Compiler& compiler, const std::string& output, Build build) {
+std::vector<std::string> arguments_for(const Compiler& compiler, const std::string& output, Build build) {
   std::vector<std::string> arguments = {compiler.path};
   std::istringstream flags(compiler.flags);
   for (std::string flag; flags >> flag;)
