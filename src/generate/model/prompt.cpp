@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "generate/model/prompt_parts.h"
 #include "ir/kernel_text.h"
@@ -11,6 +10,8 @@
 namespace autoperfect {
 
 namespace {
+
+constexpr size_t most_evidence = 4000, most_source = 64000;  // bytes
 
 // Longer than any row of ticks in the text, so that nothing in it can end the block.
 std::string fenced(const std::string& text, std::string_view tag = "") {
@@ -57,18 +58,25 @@ std::string rules(bool is_mlx) {
 }
 
 std::string timing(const PromptRequest& request) {
-  auto text = std::string(
-      "What passes is timed: many calls in a row on the same buffers at the sizes of the contract, in turns "
-      "with MLX's own\n"
-      "operations for the same, and the median counts. So caches are warm as far as the data fits them. ");
+  const auto& target = *request.target;
   double bytes = prompt::bytes_of(*request.kernel);
-  double bandwidth = bytes > static_cast<double>(request.target->l3_bytes)
-                         ? request.target->copy_bytes_per_second
-                         : request.target->cache_bytes_per_second;
-  return text + fmt::format(
-                    "Inputs and outputs\nhold {} together, which this machine moves in {} at best.\n",
-                    prompt::bytes_text(bytes),
-                    prompt::time_text(bytes / bandwidth + request.target->launch_seconds));
+  bool cached = bytes <= static_cast<double>(target.l3_bytes);
+  double bandwidth = cached ? target.cache_bytes_per_second : target.copy_bytes_per_second;
+  return fmt::format(
+      "What passes is timed at the sizes of the contract, after a warm-up, in turns with MLX's own "
+      "operations and other\n"
+      "candidates on the same inputs; the median counts. So the shared cache is warm as far as the data fits "
+      "it, nearer caches\n"
+      "are not. Inputs and outputs hold {} together, which this machine moves in {} at best.\n",
+      prompt::bytes_text(bytes),
+      prompt::time_text(bytes / bandwidth + target.launch_seconds));
+}
+
+// The beginning, at the end of a line, of a text that is longer than `most`.
+std::string shortened(const std::string& text, size_t most) {
+  if (text.size() <= most) return text;
+  auto end = text.rfind('\n', most);
+  return text.substr(0, end == std::string::npos ? most : end + 1) + "...\n";
 }
 
 std::string best_known(const BestKnown& best) {
@@ -90,8 +98,8 @@ std::string repair(const Repair& repair) {
       "the line that "
       "was named, and answer with the whole code again.\n",
       repair.stage,
-      fenced(repair.evidence),
-      fenced(repair.source));
+      fenced(shortened(repair.evidence, most_evidence)),
+      fenced(shortened(repair.source, most_source)));
 }
 
 }  // namespace

@@ -44,6 +44,38 @@ bool stores_parts(const Kernel& kernel) {
   return false;
 }
 
+// What an element may be off by, leaving out what is 0: "12.0 units in the last place of its dtype or 1e-06".
+std::string tolerance(const Numerics& n) {
+  std::vector<std::string> parts;
+  if (n.ulp > 0)
+    parts.push_back(fmt::format("{} units in the last place of its dtype", format_number(n.ulp)));
+  if (n.abs > 0) parts.push_back(format_number(n.abs));
+  if (n.rel > 0) parts.push_back(fmt::format("{} of its own size", format_number(n.rel)));
+  auto text = parts.empty() ? "nothing" : fmt::format("{}", fmt::join(parts, " or "));
+  return parts.size() > 1 ? text + ", whichever is most" : text;
+}
+
+std::string gpu(const Target& t) {
+  return fmt::format(
+      "- {}: {} multiprocessors of 2048 threads, warps of {}, blocks of at most 1024 threads\n"
+      "- registers: 65536 a multiprocessor, at most {} a thread\n"
+      "- shared memory and L1: {} a multiprocessor; shared memory of a block, static plus dynamic, is at "
+      "most 48 KiB\n"
+      "- L2: {}\n"
+      "- global memory: {:.0f} GB/s, read plus written\n"
+      "- f32 FMA: {:.1f} TFLOP/s at most\n"
+      "- a launch: {}\n",
+      t.name,
+      t.threads,
+      t.lanes,
+      t.vector_registers,
+      bytes_text(static_cast<double>(t.l1_bytes)),
+      bytes_text(static_cast<double>(t.l3_bytes)),
+      t.copy_bytes_per_second / 1e9,
+      t.flops_per_second / 1e12,
+      time_text(t.launch_seconds));
+}
+
 }  // namespace
 
 std::string how_to_read(const Kernel& kernel) {
@@ -88,75 +120,57 @@ std::string how_to_read(const Kernel& kernel) {
 }
 
 std::string accuracy(const Kernel& kernel) {
-  const auto& n = kernel.numerics;
-  std::string text = fmt::format(
-      "- Each element is compared with the contract computed in double precision. It may differ by {} units "
-      "in the last\n"
-      "  place of its dtype, by {} absolutely, or by {} relative, whichever is most; where MLX's own result "
-      "differs more, by\n"
-      "  twice as much as that.\n",
-      format_number(n.ulp),
-      format_number(n.abs),
-      format_number(n.rel));
-  text += fmt::format(
-      "- Sums and products of floats accumulate in {} or wider. Their order is {}.\n",
-      name(n.accumulate),
-      n.reassociate ? "free, and the sign of a zero that depends on it as well" : "that of the axis");
-  if (has_dtype(kernel, is_half)) {
-    text +=
-        "- Halves (`f16`, `bf16`) are computed in f32, and every value that the contract gives a half type "
-        "is rounded to it,\n"
-        "  to nearest, ties to even, before it is used further.\n";
-  }
-  if (has_dtype(kernel, [](Dtype d) { return is_floating(d); })) {
-    text +=
-        "- Inputs are any floats: normal, denormal (not flushed to zero), huge, tiny, signed zeros, "
-        "infinities and NaNs, all\n"
-        "  equal or with one outlier, alone or in whole rows. NaN, infinities and finite results must appear "
-        "exactly where\n"
-        "  the contract gives them, even where a step in between overflows only because of another order of "
-        "the operations.\n";
-  }
-  if (has_dtype(kernel, [](Dtype d) { return is_integer(d); })) {
-    text +=
-        "- Integers are any of their type, unless they are indices; they wrap around on overflow. Results "
-        "that are integers\n"
-        "  or booleans must be exact.\n";
-  }
+  bool floats = has_dtype(kernel, [](Dtype d) { return is_floating(d); });
+  bool sums =
+      any_op(kernel, OpClass::reduction) || any_op(kernel, OpClass::gemm) || any_op(kernel, OpClass::scan);
+  std::string text;
+  auto add = [&](bool applies, const std::string& line) {
+    if (applies) text += line;
+  };
+  add(floats,
+      fmt::format(
+          "- Each float is compared with the contract computed in double precision. It may differ by {};\n"
+          "  where MLX's own result differs more, by twice as much as that and 2 units.\n",
+          tolerance(kernel.numerics)));
+  add(floats && sums,
+      fmt::format(
+          "- Sums and products of floats accumulate in {} or wider. Their order is {}.\n",
+          name(kernel.numerics.accumulate),
+          kernel.numerics.reassociate ? "free, and so is the sign of a zero that comes from it"
+                                      : "that of the axis"));
+  add(floats && !sums, "- Zeros have the sign that the contract gives them.\n");
+  add(has_dtype(kernel, is_half),
+      "- Halves (`f16`, `bf16`) are computed in f32, and every value that the contract gives a half type is "
+      "rounded to\n"
+      "  it, to nearest, ties to even, before it is used further.\n");
+  add(floats,
+      "- Inputs are any floats: normal, denormal (not flushed to zero), huge, tiny, signed zeros, infinities "
+      "and NaNs,\n"
+      "  all equal or with one outlier, alone or in whole rows. NaN, each infinity and finite results appear "
+      "exactly where\n"
+      "  the contract, computed step by step in its own types, gives them. Which NaN it is does not "
+      "matter.\n");
+  add(has_dtype(kernel, [](Dtype d) { return is_integer(d); }),
+      "- Integers are any of their type, unless they are indices; they wrap around on overflow.\n");
+  add(has_dtype(kernel, [](Dtype d) { return is_integer(d) || d == Dtype::bool_; }),
+      "- Results that are integers or booleans are exact.\n");
   return text + "- The same inputs give the same bits every time.\n";
 }
 
 std::string machine(const Target& t) {
-  if (t.name.rfind("cuda", 0) == 0) {
-    return fmt::format(
-        "{}: {} multiprocessors, warps of {}, at most {} registers a thread and 65536 a multiprocessor, 1024 "
-        "threads a block,\n"
-        "2048 threads a multiprocessor, {} of shared memory and L1 a multiprocessor ({} a block unless more "
-        "is asked for;\n"
-        "static plus dynamic), {} of L2. Global memory moves {:.0f} GB/s (read plus written), {:.1f} TFLOP/s "
-        "of f32 FMA at\n"
-        "most. A launch costs {}.\n",
-        t.name,
-        t.threads,
-        t.lanes,
-        t.vector_registers,
-        bytes_text(static_cast<double>(t.l1_bytes)),
-        "48 KiB",
-        bytes_text(static_cast<double>(t.l3_bytes)),
-        t.copy_bytes_per_second / 1e9,
-        t.flops_per_second / 1e12,
-        time_text(t.launch_seconds));
-  }
+  if (t.name.rfind("cuda", 0) == 0) return gpu(t);
   return fmt::format(
-      "{}: {} threads; vectors of {} floats (f32), {} vector registers; {} of L1 data and {} of L2 cache a "
-      "core, {} of\n"
-      "shared cache. A streaming copy moves {:.1f} GB/s (read plus written, all threads), {:.1f} GB/s where "
-      "all fits the\n"
-      "shared cache. {:.0f} GFLOP/s of f32 FMA at most, all threads. A launch costs {}.\n",
+      "- {}: {} threads, {} vector registers of {} floats (f32)\n"
+      "- caches: {} of L1 data and {} of L2 a core, {} shared\n"
+      "- memory: a streaming copy moves {:.1f} GB/s, read plus written, all threads together; {:.1f} GB/s "
+      "where all fits\n"
+      "  the shared cache\n"
+      "- f32 FMA: {:.0f} GFLOP/s at most, all threads together\n"
+      "- a launch: {}\n",
       t.name,
       t.threads,
-      t.lanes,
       t.vector_registers,
+      t.lanes,
       bytes_text(static_cast<double>(t.l1_bytes)),
       bytes_text(static_cast<double>(t.l2_bytes)),
       bytes_text(static_cast<double>(t.l3_bytes)),
