@@ -30,32 +30,25 @@ std::string section(std::string_view title, const std::string& text) {
   return fmt::format("\n## {}\n\n{}", title, text);
 }
 
-std::string rules(bool is_mlx) {
-  std::string text =
-      "- The code uses its inputs and outputs and nothing else: no global or static state, no files, no "
-      "system calls,\n"
-      "  no other input and no other result. It is a pure function of the inputs.\n"
-      "- Every element of every output is written, no element of an input is, and nothing else in memory "
-      "is.\n"
-      "- No allocation, no threads, no recursion, no exceptions, no inline assembly, no preprocessor lines.\n"
-      "- No high-level calls: only the functions listed for the language.\n"
-      "- The result may not depend on what memory held before, on earlier calls, or on how the work is cut "
-      "up.\n"
-      "- A branch on data (not on sizes) needs every arm to be right for every input: the gate looks for "
-      "inputs that reach\n"
-      "  each arm, and rejects code with an arm it cannot reach. Select between values rather than branch.\n"
-      "- Do not tune for particular values, sizes or tests. Code that is right on the inputs tried and wrong "
-      "elsewhere is\n"
-      "  rejected.\n";
-  if (!is_mlx) return text;
-  return "- The code uses its inputs and makes its outputs and nothing else; it changes no array and no "
-         "graph.\n"
-         "- No branches, loops, functions, indexing syntax, evaluation, random numbers or printing: one call "
-         "a line.\n"
-         "- No high-level calls (`mx.softmax`, `mx.fast.*`, `mx.compile`, `nn.*`): only the functions listed "
-         "for the "
-         "language.\n";
-}
+constexpr const char* native_rules =
+    R"(- The code uses its inputs and outputs and nothing else: no global or static state, no files, no system
+  calls, no other input and no other result. It is a pure function of the inputs.
+- Every element of every output is written, no element of an input is, and nothing else in memory is.
+- No allocation, no threads, no recursion, no exceptions, no inline assembly, no preprocessor lines.
+- No high-level calls: only the functions listed for the language.
+- The result does not depend on what memory held before, on earlier calls, or on how the work is cut up.
+- A branch on data (not on sizes) needs every arm to be right for every input: the gate looks for inputs
+  that reach each arm, and rejects code with an arm it cannot reach. Rather select between values.
+- Do not write for particular values, sizes or tests: code that is right on the inputs tried and wrong
+  elsewhere is rejected.
+)";
+
+constexpr const char* mlx_rules =
+    R"(- The code uses its inputs and makes its outputs and nothing else; it changes no array and no graph.
+- One call a line: no branches, loops, functions, index brackets, evaluation, random numbers or printing.
+- No high-level calls (`mx.softmax`, `mx.fast.*`, `mx.compile`, `nn.*`): only the functions listed for the
+  language.
+)";
 
 std::string timing(const PromptRequest& request) {
   const auto& target = *request.target;
@@ -63,11 +56,10 @@ std::string timing(const PromptRequest& request) {
   bool cached = bytes <= static_cast<double>(target.l3_bytes);
   double bandwidth = cached ? target.cache_bytes_per_second : target.copy_bytes_per_second;
   return fmt::format(
-      "What passes is timed at the sizes of the contract, after a warm-up, in turns with MLX's own "
-      "operations and other\n"
-      "candidates on the same inputs; the median counts. So the shared cache is warm as far as the data fits "
-      "it, nearer caches\n"
-      "are not. Inputs and outputs hold {} together, which this machine moves in {} at best.\n",
+      R"(What passes is timed at the sizes of the contract, after a warm-up, in turns with MLX's own operations and other
+candidates on the same inputs; the median counts. So the shared cache is warm as far as the data fits it, nearer caches
+are not. Inputs and outputs hold {} together, which this machine moves in {} at best.
+)",
       prompt::bytes_text(bytes),
       prompt::time_text(bytes / bandwidth + target.launch_seconds));
 }
@@ -81,9 +73,9 @@ std::string shortened(const std::string& text, size_t most) {
 
 std::string best_known(const BestKnown& best) {
   auto text = fmt::format(
-      "This takes {}, {:.0f}% of what the machine can do; MLX's own operations take {}. Write something "
-      "faster. Find what\n"
-      "limits it first; a rewording with the same loops and the same memory traffic is no improvement.\n",
+      R"(This takes {}, {:.0f}% of what the machine can do; MLX's own operations take {}. Write something faster. Find what
+limits it first; a rewording with the same loops and the same memory traffic is no improvement.
+)",
       prompt::time_text(best.seconds),
       100 * best.roofline,
       prompt::time_text(best.baseline_seconds));
@@ -94,9 +86,12 @@ std::string best_known(const BestKnown& best) {
 
 std::string repair(const Repair& repair) {
   return fmt::format(
-      "This was your last answer. It was rejected at the stage `{}`:\n\n{}\n{}\nCorrect the cause, not only "
-      "the line that "
-      "was named, and answer with the whole code again.\n",
+      R"(This was your last answer. It was rejected at the stage `{}`:
+
+{}
+{}
+Correct the cause, not only the line that was named, and answer with the whole code again.
+)",
       repair.stage,
       fenced(shortened(repair.evidence, most_evidence)),
       fenced(shortened(repair.source, most_source)));
@@ -108,26 +103,26 @@ std::string make_prompt(const PromptRequest& request) {
   auto kernel = with_neutral_names(*request.kernel);
   const bool is_mlx = request.language == "mlx";
   std::string out = fmt::format(
-      "# Write one kernel\n\n"
-      "Below is the contract of one kernel. Write code in the language `{}` that computes exactly what it "
-      "says, as fast as\n"
-      "possible on the machine described. The code is checked, compiled, proved numerically against a "
-      "reference on many\n"
-      "inputs, and then timed.\n",
+      R"(# Write one kernel
+
+Below is the contract of one kernel. Write code in the language `{}` that computes exactly what it says, as fast as
+possible on the machine described. The code is checked, compiled, proved numerically against a reference on many
+inputs, and then timed.
+)",
       request.language);
   out += section("Contract", fenced(print(kernel)) + "\n" + prompt::how_to_read(kernel));
   out += section("Accuracy and values", prompt::accuracy(kernel));
   out += section("Machine", prompt::machine(*request.target));
-  out += section("Rules", rules(is_mlx));
+  out += section("Rules", is_mlx ? mlx_rules : native_rules);
   out += section("Timing", timing(request));
   if (request.best) out += section("The fastest so far", best_known(*request.best));
   out += section("Approach", prompt::approach(request.language, request.variant));
   if (request.repair) out += section("Your last answer", repair(*request.repair));
   out += section(
       "Answer",
-      "Answer with exactly one block between lines of three backticks. It holds the complete code as the "
-      "language section\n"
-      "shows it. Text around the block is not read.\n");
+      R"(Answer with exactly one block between lines of three backticks. It holds the complete code as the language
+section shows it. Text around the block is not read.
+)");
   return out;
 }
 

@@ -57,14 +57,14 @@ std::string tolerance(const Numerics& n) {
 
 std::string gpu(const Target& t) {
   return fmt::format(
-      "- {}: {} multiprocessors of 2048 threads, warps of {}, blocks of at most 1024 threads\n"
-      "- registers: 65536 a multiprocessor, at most {} a thread\n"
-      "- shared memory and L1: {} a multiprocessor; shared memory of a block, static plus dynamic, is at "
-      "most 48 KiB\n"
-      "- L2: {}\n"
-      "- global memory: {:.0f} GB/s, read plus written\n"
-      "- f32 FMA: {:.1f} TFLOP/s at most\n"
-      "- a launch: {}\n",
+      R"(- {}: {} multiprocessors of 2048 threads, warps of {}, blocks of at most 1024 threads
+- registers: 65536 a multiprocessor, at most {} a thread
+- shared memory and L1: {} a multiprocessor; shared memory of a block, static plus dynamic, is at most 48 KiB
+- L2: {}
+- global memory: {:.0f} GB/s, read plus written
+- f32 FMA: {:.1f} TFLOP/s at most
+- a launch: {}
+)",
       t.name,
       t.threads,
       t.lanes,
@@ -80,42 +80,47 @@ std::string gpu(const Target& t) {
 
 std::string how_to_read(const Kernel& kernel) {
   std::string text =
-      "- `%t[i,j] = op a, b : dtype` defines a value for every i and j. Operations mean what those of the "
-      "same name in\n"
-      "  `mlx.core` mean. A value that varies over fewer axes is the same along the others; there is no "
-      "broadcasting.\n"
-      "- `%in0[i,j]` is an element of a buffer; its indices are sums of axes and numbers. Buffers are dense, "
-      "row-major, and\n"
-      "  do not overlap. A value with the name of an output is stored there, at the indices on the left.\n";
+      R"(- `%t[i,j] = op a, b : dtype` defines a value for every i and j. Operations mean what those of the
+  same name in `mlx.core` mean. A number is rounded to the type of the operands beside it.
+- `%in0[i,j]` is an element of a buffer; its indices are sums of axes and numbers. Buffers are dense,
+  row-major, and do not overlap. A value with the name of an output is stored there, at the indices on
+  the left.
+)";
   auto add = [&](bool applies, const char* line) {
     if (applies) text += line;
   };
   add(any_op(kernel, OpClass::reduction),
-      "- `sum(j) a` reduces over all of axis j; `max`, `prod`, `argmax` and the like alike.\n");
+      R"(- `sum(j) a` reduces over all of axis j; `max`, `prod`, `argmax` and the like do the same.
+)");
   add(any_op(kernel, OpClass::gemm),
-      "- `matmul(k) a, b` is the sum over k of a * b, the products not rounded.\n");
+      R"(- `matmul(k) a, b` is the sum over k of a * b, the products not rounded.
+)");
   add(any_op(kernel, OpClass::scan),
-      "- `cumsum(j) a` runs along axis j, the axis stays; `inclusive=false` leaves out the element itself, "
-      "`reverse=true`\n"
-      "  runs from the end.\n");
+      R"(- `cumsum(j) a` runs along axis j, and the axis stays; `inclusive=false` leaves out the element itself,
+  `reverse=true` runs from the end.
+)");
   add(any_operand(kernel, [](const KernelOperand& o) { return o.guarded; }),
-      "- `%in0[i,j-2] else 0.0` is the number after `else` where an index leaves the buffer. Such a place is "
-      "not read.\n");
+      R"(- `%in0[i,j-2] else 0.0` is the number after `else` where an index leaves the buffer; that place is
+  not read.
+)");
   add(any_operand(kernel, [](const KernelOperand& o) { return o.gathers(); }),
-      "- `%in0[%t1[i],j]` takes its index from data. A negative one counts from the end; one that is still "
-      "outside is\n"
-      "  clamped to the nearest valid index.\n");
+      R"(- `%in0[%t1[i],j]` takes its index from data. A negative index counts from the end; one that is still
+  outside is clamped to the nearest valid one.
+)");
   add(any_operand(kernel, [](const KernelOperand& o) { return o.kind == KernelOperand::Kind::iota; }),
-      "- `iota j` is the position along axis j.\n");
+      R"(- `iota j` is the position along axis j.
+)");
   add(any_value(kernel, [](const KernelValue& v) { return v.op == Op::select; }),
-      "- `select c, a, b` is a where c holds, else b.\n");
+      R"(- `select c, a, b` is a where c holds, else b.
+)");
   add(any_value(kernel, [](const KernelValue& v) { return v.op == Op::argmax || v.op == Op::argmin; }),
-      "- Of equal elements the first counts for `argmax` and `argmin`; a NaN beats every number.\n");
-  add(stores_parts(kernel),
-      "- Several lines store parts of one output; together they cover it exactly once.\n");
+      R"(- Of equal elements the first counts for `argmax` and `argmin`; a NaN beats every number.
+)");
+  add(stores_parts(kernel), R"(- Several lines store parts of one output; together they cover it exactly once.
+)");
   add(std::any_of(kernel.axes.begin(), kernel.axes.end(), [](const Axis& a) { return a.dynamic; }),
-      "- An axis written `i=?4096` may have any size of at least 1 when the code runs; 4096 is what is "
-      "timed.\n");
+      R"(- An axis written `i=?4096` may have any size of at least 1 when the code runs; 4096 is what is timed.
+)");
   return text;
 }
 
@@ -127,46 +132,51 @@ std::string accuracy(const Kernel& kernel) {
   auto add = [&](bool applies, const std::string& line) {
     if (applies) text += line;
   };
-  add(floats,
-      fmt::format(
-          "- Each float is compared with the contract computed in double precision. It may differ by {};\n"
-          "  where MLX's own result differs more, by twice as much as that and 2 units.\n",
-          tolerance(kernel.numerics)));
+  constexpr const char* distance =
+      R"(- Each float is compared with the contract computed in double precision. It may differ by
+  {}; where MLX's own result differs more, by twice as much as that and 2 units.
+)";
+  constexpr const char* order =
+      R"(- Sums and products of floats accumulate in {} or wider. Their order is {}.
+)";
+  add(floats, fmt::format(distance, tolerance(kernel.numerics)));
   add(floats && sums,
       fmt::format(
-          "- Sums and products of floats accumulate in {} or wider. Their order is {}.\n",
+          order,
           name(kernel.numerics.accumulate),
-          kernel.numerics.reassociate ? "free, and so is the sign of a zero that comes from it"
+          kernel.numerics.reassociate ? "free, and so is the sign of a zero that they give"
                                       : "that of the axis"));
-  add(floats && !sums, "- Zeros have the sign that the contract gives them.\n");
+  add(floats && !sums, R"(- Zeros have the sign that the contract gives them.
+)");
   add(has_dtype(kernel, is_half),
-      "- Halves (`f16`, `bf16`) are computed in f32, and every value that the contract gives a half type is "
-      "rounded to\n"
-      "  it, to nearest, ties to even, before it is used further.\n");
+      R"(- Halves (`f16`, `bf16`) are computed in f32, and every value that the contract gives a half type is
+  rounded to it, to nearest, ties to even, before it is used further.
+)");
   add(floats,
-      "- Inputs are any floats: normal, denormal (not flushed to zero), huge, tiny, signed zeros, infinities "
-      "and NaNs,\n"
-      "  all equal or with one outlier, alone or in whole rows. NaN, each infinity and finite results appear "
-      "exactly where\n"
-      "  the contract, computed step by step in its own types, gives them. Which NaN it is does not "
-      "matter.\n");
+      R"(- Inputs are any floats: normal, denormal (not flushed to zero), huge, tiny, signed zeros, infinities
+  and NaNs, all equal or with one outlier, alone or in whole rows. NaN, each infinity and finite results
+  appear exactly where the contract, computed step by step in its own types, gives them. Which NaN it is
+  does not matter.
+)");
   add(has_dtype(kernel, [](Dtype d) { return is_integer(d); }),
-      "- Integers are any of their type, unless they are indices; they wrap around on overflow.\n");
+      R"(- Integers are any of their type, unless they are indices; they wrap around on overflow.
+)");
   add(has_dtype(kernel, [](Dtype d) { return is_integer(d) || d == Dtype::bool_; }),
-      "- Results that are integers or booleans are exact.\n");
+      R"(- Results that are integers or booleans are exact.
+)");
   return text + "- The same inputs give the same bits every time.\n";
 }
 
 std::string machine(const Target& t) {
   if (t.name.rfind("cuda", 0) == 0) return gpu(t);
   return fmt::format(
-      "- {}: {} threads, {} vector registers of {} floats (f32)\n"
-      "- caches: {} of L1 data and {} of L2 a core, {} shared\n"
-      "- memory: a streaming copy moves {:.1f} GB/s, read plus written, all threads together; {:.1f} GB/s "
-      "where all fits\n"
-      "  the shared cache\n"
-      "- f32 FMA: {:.0f} GFLOP/s at most, all threads together\n"
-      "- a launch: {}\n",
+      R"(- {}: {} threads, {} vector registers of {} floats (f32)
+- caches: {} of L1 data and {} of L2 a core, {} shared
+- memory: a streaming copy moves {:.1f} GB/s, read plus written, all threads together; {:.1f} GB/s where all fits
+  the shared cache
+- f32 FMA: {:.0f} GFLOP/s at most, all threads together
+- a launch: {}
+)",
       t.name,
       t.threads,
       t.vector_registers,
@@ -182,29 +192,33 @@ std::string machine(const Target& t) {
 
 std::string approach(const std::string& language, int variant) {
   static const char* const native[] = {
-      "Use the approach you expect to be fastest on this machine.\n",
-      "Aim at the least memory traffic: as few passes over the data as the contract allows, nothing stored "
-      "that can be\n"
-      "computed again more cheaply.\n",
-      "Aim at parallelism within a thread: several independent accumulators, rows or blocks at once, so that "
-      "no operation\n"
-      "waits for the one before.\n",
-      "Aim at locality: cut the work into blocks that stay in registers and the nearest cache.\n",
-      "Keep it simple: the shortest code that can be fast, straight loops the compiler handles well.\n",
+      R"(Use the approach you expect to be fastest on this machine.
+)",
+      R"(Aim at the least memory traffic: as few passes over the data as the contract allows, nothing stored that
+can be computed again more cheaply.
+)",
+      R"(Aim at parallelism within a thread: several independent accumulators, rows or blocks at once, so that no
+operation waits for the one before.
+)",
+      R"(Aim at locality: cut the work into blocks that stay in registers and the nearest cache.
+)",
+      R"(Keep it simple: the shortest code that can be fast, straight loops that the compiler handles well.
+)",
   };
   static const char* const graph[] = {
-      "Use the operations you expect to be fastest in MLX.\n",
-      "Use as few operations as possible.\n",
-      "Use operations whose intermediate results are as small as possible.\n",
+      R"(Use the operations you expect to be fastest in MLX.
+)",
+      R"(Use as few operations as possible.
+)",
+      R"(Use operations whose intermediate results are as small as possible.
+)",
   };
   const auto* lines = language == "mlx" ? graph : native;
-  int count = language == "mlx" ? std::size(graph) : std::size(native);
-  int line = variant % count, round = variant / count;
-  std::string text = lines[line];
+  int count = static_cast<int>(language == "mlx" ? std::size(graph) : std::size(native));
+  std::string text = lines[variant % count];
+  int round = variant / count;
   if (round > 0)
-    text += fmt::format(
-        "This is attempt {} of this kind: differ from the obvious in how the loops are cut or ordered.\n",
-        round + 1);
+    text += fmt::format("This is attempt {} of this kind: differ from the obvious.\n", round + 1);
   return text;
 }
 
