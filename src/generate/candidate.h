@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,23 @@ struct Launch {
   int64_t align = 1;          // chunks begin at multiples of this many units
   int64_t scratch_bytes = 0;  // per thread, 64-byte aligned
   int64_t partial_bytes = 0;  // per chunk, 64-byte aligned; 0: no finish()
+  // Languages `cuda` and `metal`: blocks, and threads of a block, one to three expressions of sizes
+  // (size_expression.h) each; scratch_bytes is then the memory a block shares.
+  std::vector<std::string> grid = {}, block = {};
   bool operator==(const Launch&) const = default;
+};
+
+// What a candidate assumes beyond the kernel's contract: dispatch runs MLX where it does not hold, and the
+// gate tries nothing else.
+struct SizeGuard {
+  AxisId axis = -1;  // a dynamic one
+  int64_t multiple = 1, least = 1, most = std::numeric_limits<int64_t>::max();
+  bool operator==(const SizeGuard&) const = default;
+};
+struct Guards {
+  std::vector<SizeGuard> sizes;
+  int64_t alignment = 1;  // of every buffer, in bytes
+  bool operator==(const Guards&) const = default;
 };
 
 // Language `cpu`: the source defines, behind the prelude (src/compile/cpu/prelude*), in C++ with C linkage,
@@ -35,6 +52,7 @@ struct Candidate {
   std::string language = "cpu";
   std::string source;
   Launch launch;
+  Guards guards = {};
   std::string provenance;  // e.g. "schedule: rows passes=3 unroll=4 cache=scratch store=stream"
 };
 

@@ -51,6 +51,7 @@
 namespace ap {
 
 constexpr int W = AP_W;
+constexpr float inf = __builtin_inff(), nan = __builtin_nanf("");
 
 using f32 = float;
 using f64 = double;

@@ -159,6 +159,8 @@ AP_INLINE void raw_stream(void* p, R r) {
   raw_store(p, r);
 #endif
 }
+// Streaming needs an address that is a multiple of the bytes of W elements; anywhere else it is a plain store,
+// slower and just as right.
 template <class T>
 AP_INLINE void stream(T* p, typename element<T>::value v) {
   auto r = encode(element<T>{}, v);
@@ -166,6 +168,23 @@ AP_INLINE void stream(T* p, typename element<T>::value v) {
     raw_stream(p, r);
   else
     raw_store(p, r);
+}
+// W elements as they lie in memory: bits are not decoded, so a half type costs no conversion.
+template <class T>
+AP_INLINE void copy(T* to, const T* from) {
+  raw_store(to, raw_load<typename element<T>::raw>(from));
+}
+template <class T>
+AP_INLINE void copy(T* to, const T* from, long n) {
+  raw_store(to, raw_load<typename element<T>::raw>(from, n), n);
+}
+template <class T>
+AP_INLINE void stream_copy(T* to, const T* from) {
+  auto r = raw_load<typename element<T>::raw>(from);
+  if ((__UINTPTR_TYPE__)to % sizeof(r) == 0)
+    raw_stream(to, r);
+  else
+    raw_store(to, r);
 }
 AP_INLINE void fence() {
 #if defined(__SSE2__)

@@ -1,0 +1,47 @@
+#include "check/abi.h"
+
+#include <algorithm>
+
+namespace autoperfect::code {
+
+bool Abi::has(std::string_view name) const {
+  for (const auto* names : {&inputs, &outputs, &pointers, &ranges, &constants}) {
+    if (std::find(names->begin(), names->end(), name) != names->end()) return true;
+  }
+  return false;
+}
+
+std::string size_name(const Axis& axis) {
+  return "n_" + axis.name;
+}
+
+SizeOf sizes_of(const Kernel& kernel, bool dynamic) {
+  return [&kernel, dynamic](std::string_view name) -> std::optional<int64_t> {
+    for (const auto& axis : kernel.axes) {
+      if (size_name(axis) == name && (dynamic || !axis.dynamic)) return axis.size;
+    }
+    return std::nullopt;
+  };
+}
+
+Abi make_abi(const Kernel& kernel, std::string_view language, Part part) {
+  Abi abi;
+  abi.kernel = with_neutral_names(kernel);
+  for (const auto& buffer : abi.kernel.buffers)
+    (buffer.role == BufferRole::in ? abi.inputs : abi.outputs).push_back(buffer.name);
+  for (const auto& axis : abi.kernel.axes)
+    (axis.dynamic ? abi.ranges : abi.constants).push_back(size_name(axis));
+  if (language == "cpu" && part == Part::kernel) {
+    abi.pointers = {"scratch", "partial"};
+    abi.ranges.insert(abi.ranges.end(), {"begin", "end"});
+  } else if (language == "cpu") {
+    abi.pointers = {"partials"};
+    abi.ranges.push_back("chunks");
+    abi.constants.push_back("partial_step");
+  } else if (language == "cuda") {
+    abi.pointers = {"shared"};
+  }
+  return abi;
+}
+
+}  // namespace autoperfect::code

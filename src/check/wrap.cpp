@@ -1,0 +1,101 @@
+#include "check/wrap.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace autoperfect::code {
+
+namespace {
+
+// Where the draft's own names are found again after ours; the usual names of C for numbers.
+constexpr std::string_view names_of_c =
+    "using namespace ap; using size_t = unsigned long; using int8_t = i8; using uint8_t = u8; using int16_t "
+    "= i16; "
+    "using uint16_t = u16; using int32_t = i32; using uint32_t = u32; using int64_t = i64; using uint64_t = "
+    "u64; ";
+
+std::string_view cpu_type(Dtype dtype) {
+  return dtype == Dtype::bool_ ? "bool8" : name(dtype);
+}
+
+// What MLX calls the elements in its own kernels needs no cast there: only sizes are declared.
+std::string declare_sizes(const Abi& abi, std::string_view language) {
+  std::string text;
+  size_t dynamic = 0;
+  for (size_t a = 0; a < abi.kernel.axes.size(); ++a) {
+    const auto& axis = abi.kernel.axes[a];
+    if (!axis.dynamic) {
+      text += fmt::format("constexpr long {} = {}; ", size_name(axis), axis.size);
+    } else if (language == "cpu") {
+      text += fmt::format("const long {} = ap_dims[{}]; ", size_name(axis), dynamic++);
+    } else {
+      for (const auto& buffer : abi.kernel.buffers) {
+        auto dim = std::find(buffer.dynamic_dims.begin(), buffer.dynamic_dims.end(), static_cast<AxisId>(a));
+        if (dim == buffer.dynamic_dims.end() || buffer.role != BufferRole::in) continue;
+        text += fmt::format(
+            "const long {} = {}_shape[{}]; ",
+            size_name(axis),
+            buffer.name,
+            dim - buffer.dynamic_dims.begin());
+        break;
+      }
+    }
+  }
+  return text;
+}
+
+std::string declare_buffers(const Abi& abi, int64_t alignment) {
+  std::string text;
+  int inputs = 0, outputs = 0;
+  for (const auto& buffer : abi.kernel.buffers) {
+    const bool is_input = buffer.role == BufferRole::in;
+    auto pointer = fmt::format("{}{}*", is_input ? "const " : "", cpu_type(buffer.type.dtype));
+    auto value = is_input ? fmt::format("ap_in[{}]", inputs++) : fmt::format("ap_out[{}]", outputs++);
+    if (alignment > 1) value = fmt::format("__builtin_assume_aligned({}, {})", value, alignment);
+    text += fmt::format("{} const {} = ({}){}; ", pointer, buffer.name, pointer, value);
+  }
+  return text;
+}
+
+std::string cpu_head(const Abi& abi, Part part, const Candidate& candidate, bool counted) {
+  const bool is_kernel = part == Part::kernel;
+  std::string text =
+      is_kernel ? "extern \"C\" void autoperfect_kernel(const void* const* ap_in, void* const* ap_out, "
+                  "void* ap_scratch, void* ap_partial, const long* ap_dims, long ap_begin, long ap_end"
+                : "extern \"C\" void autoperfect_finish(const void* const* ap_in, void* const* ap_out, "
+                  "const void* ap_partials, long ap_chunks, const long* ap_dims";
+  text += counted ? ", unsigned char* reached) { " : ") { ";
+  text += names_of_c;
+  text += declare_buffers(abi, candidate.guards.alignment);
+  text += declare_sizes(abi, "cpu");
+  if (is_kernel) {
+    text +=
+        "char* const scratch = (char*)ap_scratch; char* const partial = (char*)ap_partial; "
+        "const long begin = ap_begin, end = ap_end; ";
+  } else {
+    const int64_t step = (candidate.launch.partial_bytes + 63) / 64 * 64;
+    text += fmt::format(
+        "const char* const partials = (const char*)ap_partials; const long chunks = ap_chunks; "
+        "constexpr long partial_step = {}; ",
+        step);
+  }
+  return text + "{";
+}
+
+}  // namespace
+
+std::string head_of(
+    const Abi& abi, std::string_view language, Part part, const Candidate& candidate, bool counted) {
+  if (language == "cpu") return cpu_head(abi, part, candidate, counted);
+  std::string text = declare_sizes(abi, language);
+  if (language == "cuda")
+    text += "extern __shared__ __align__(16) char ap_shared[]; char* const shared = ap_shared; ";
+  return text + "{";
+}
+
+std::string_view tail_of(std::string_view language) {
+  return language == "cpu" ? "}}" : "}";
+}
+
+}  // namespace autoperfect::code
