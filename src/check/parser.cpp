@@ -21,7 +21,8 @@ constexpr std::string_view refused[] = {
     "mutable",
     "inline",
     "__device__",
-    "__constant__"};
+    "__constant__",
+};
 
 struct Specifiers {
   size_t end = 0;
