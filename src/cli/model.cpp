@@ -5,7 +5,6 @@
 #include "cli/input.h"
 #include "generate/model/code_model.h"
 #include "generate/model/prompt.h"
-#include "support/spelling.h"
 
 namespace autoperfect::cli {
 
@@ -18,21 +17,25 @@ struct PromptArguments {
   int variant = 0;
 };
 
-Result<Target> target_named(const std::string& name) {
-  if (name.empty()) return default_cpu_target();
-  if (auto target = find_target(name)) return *target;
-  auto near = nearest_word(name, target_names());
-  return Diagnostic{
-      "cli",
-      "unknown-target",
-      fmt::format("no target is called '{}'", name),
-      {},
-      near.empty() ? fmt::format("there are: {}", fmt::join(target_names(), ", "))
-                   : fmt::format("did you mean '{}'?", near)};
+// The machine that was named, or one the language is for.
+Result<Target> target_for(const PromptArguments& arguments) {
+  if (arguments.target.empty()) {
+    if (arguments.language == "cuda") return *find_target("cuda.h200");
+    if (arguments.language == "metal") return *find_target("metal.m1");
+    return default_cpu_target();
+  }
+  auto kind = arguments.target.substr(0, arguments.target.find('.'));
+  if (arguments.language != "mlx" && arguments.language != kind) {
+    return Diagnostic{
+        "cli",
+        "other-machine",
+        fmt::format("'{}' runs no kernels in the language '{}'", arguments.target, arguments.language)};
+  }
+  return *find_target(arguments.target);
 }
 
 Status print_prompt(const Kernel& kernel, const PromptArguments& arguments) {
-  auto target = target_named(arguments.target);
+  auto target = target_for(arguments);
   if (!target) return target.errors();
   PromptRequest request;
   request.kernel = &kernel;
@@ -82,8 +85,10 @@ Action declare_prompt(CLI::App& app) {
   app.add_option("--language", arguments->language, "of the kernel to be written")
       ->check(CLI::IsMember(known))
       ->capture_default_str();
-  app.add_option(
-      "--target", arguments->target, "machine to write for, by name; default: this processor's kind");
+  auto names = target_names();
+  std::vector<std::string> targets(names.begin(), names.end());
+  app.add_option("--target", arguments->target, "the machine to write for; default: one the language is for")
+      ->check(CLI::IsMember(targets));
   app.add_option("--variant", arguments->variant, "each asks for another approach")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();

@@ -41,6 +41,24 @@ Target h200() {
   return target;
 }
 
+// The smallest of Apple's: what is fast there does not hurt on larger ones.
+Target m1() {
+  Target target;
+  target.name = "metal.m1";
+  target.threads = 8;
+  target.lanes = 32;
+  target.vector_registers = 128;
+  target.copy_bytes_per_second = 58e9;
+  target.cache_bytes_per_second = 120e9;
+  target.flops_per_second = 2.6e12;
+  target.launch_seconds = 10e-6;
+  target.l1_bytes = int64_t{32} << 10;  // memory of a threadgroup
+  target.l2_bytes = int64_t{768} << 10;
+  target.l3_bytes = int64_t{8} << 20;
+  target.mlx = {10e-6, 55e9, 2.0e12, 0, int64_t{1} << 60, false};
+  return target;
+}
+
 // What the system says of the data cache of one core at a level ("48K"); what it does not say stays. Not
 // sysconf: under a hypervisor that answers with the cache of the whole processor.
 void read_cache_size(const std::string& level, int64_t& bytes) {
@@ -66,11 +84,12 @@ std::optional<Target> find_target(std::string_view name) {
   if (name == "cpu.neon") return cpu("cpu.neon", 4, 32);
   if (name == "cpu.generic") return cpu("cpu.generic", 4, 16);
   if (name == "cuda.h200") return h200();
+  if (name == "metal.m1") return m1();
   return std::nullopt;
 }
 
 std::vector<std::string_view> target_names() {
-  return {"cpu.avx512", "cpu.avx2", "cpu.neon", "cpu.generic", "cuda.h200"};
+  return {"cpu.avx512", "cpu.avx2", "cpu.neon", "cpu.generic", "cuda.h200", "metal.m1"};
 }
 
 Target default_cpu_target() {

@@ -27,7 +27,7 @@ struct MlxSpeed {
 };
 
 struct Target {
-  std::string name = "cpu";  // "cpu.avx512", "cpu.avx2", "cpu.neon", "cpu.generic", "cuda.h200"
+  std::string name = "cpu";  // "cpu.avx512", "cpu.avx2", "cpu.neon", "cpu.generic", "cuda.h200", "metal.m1"
   int threads = 1;
   int lanes = 4;                          // f32 lanes of a vector register
   int vector_registers = 16;              // more values alive at once spill

@@ -111,7 +111,7 @@ TEST(Prompt, CommentsAndFreeTextHaveNoWayIn) {
 TEST(Prompt, ExplainsTheFormsTheKernelHasAndNoOthers) {
   auto text = prompt_of(parsed());
   for (const char* part :
-       {"takes its index from data", "reduces over all", "may have any size", "4.0 units in the last place"})
+       {"takes its index from data", "reduces over all", "has any size", "4.0 units in the last place"})
     EXPECT_TRUE(contains(text, part)) << part;
   for (const char* part :
        {"`matmul(k)", "`cumsum(j)", "`iota j`", "`select", "Halves", "`argmax` and `argmin`;"})

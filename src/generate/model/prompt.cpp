@@ -14,7 +14,7 @@ namespace {
 constexpr size_t most_evidence = 4000, most_source = 64000;  // bytes
 
 // Longer than any row of ticks in the text, so that nothing in it can end the block.
-std::string fenced(const std::string& text, std::string_view tag = "") {
+std::string fenced(const std::string& text) {
   size_t longest = 2;
   for (size_t at = 0; at < text.size();) {
     size_t end = std::min(text.find_first_not_of('`', at), text.size());
@@ -23,29 +23,28 @@ std::string fenced(const std::string& text, std::string_view tag = "") {
   }
   std::string fence(longest + 1, '`');
   auto newline = text.empty() || text.back() == '\n' ? "" : "\n";
-  return fmt::format("{}{}\n{}{}{}\n", fence, tag, text, newline, fence);
+  return fmt::format("{}\n{}{}{}\n", fence, text, newline, fence);
 }
 
 std::string section(std::string_view title, const std::string& text) {
   return fmt::format("\n## {}\n\n{}", title, text);
 }
 
+// What holds in every language; the language section says how each may be written.
 constexpr const char* native_rules =
     R"(- The code uses its inputs and outputs and nothing else: no global or static state, no files, no system
-  calls, no other input and no other result. It is a pure function of the inputs.
+  calls, no allocation, no threads, no recursion. It is a pure function of the inputs, and has no effect
+  but its outputs.
 - Every element of every output is written, no element of an input is, and nothing else in memory is.
-- No allocation, no threads, no recursion, no exceptions, no inline assembly, no preprocessor lines.
 - No high-level calls: only the functions listed for the language.
 - The result does not depend on what memory held before, on earlier calls, or on how the work is cut up.
-- A branch on data (not on sizes) needs every arm to be right for every input: the gate looks for inputs
-  that reach each arm, and rejects code with an arm it cannot reach. Rather select between values.
 - Do not write for particular values, sizes or tests: code that is right on the inputs tried and wrong
   elsewhere is rejected.
 )";
 
 constexpr const char* mlx_rules =
     R"(- The code uses its inputs and makes its outputs and nothing else; it changes no array and no graph.
-- One call a line: no branches, loops, functions, index brackets, evaluation, random numbers or printing.
+- No branches, loops, functions, evaluation, random numbers, printing or allocation.
 - No high-level calls (`mx.softmax`, `mx.fast.*`, `mx.compile`, `nn.*`): only the functions listed for the
   language.
 )";
@@ -56,9 +55,10 @@ std::string timing(const PromptRequest& request) {
   bool cached = bytes <= static_cast<double>(target.l3_bytes);
   double bandwidth = cached ? target.cache_bytes_per_second : target.copy_bytes_per_second;
   return fmt::format(
-      R"(What passes is timed at the sizes of the contract, after a warm-up, in turns with MLX's own operations and other
-candidates on the same inputs; the median counts. So the shared cache is warm as far as the data fits it, nearer caches
-are not. Inputs and outputs hold {} together, which this machine moves in {} at best.
+      R"(What passes is timed at the sizes of the contract, after a warm-up, in turns with MLX's own operations and
+other candidates on the same inputs; the median counts. So the last cache is warm as far as the data fits
+it, nearer caches are not. Inputs and outputs hold {} together, which this machine moves in {}
+at best.
 )",
       prompt::bytes_text(bytes),
       prompt::time_text(bytes / bandwidth + target.launch_seconds));
@@ -73,8 +73,8 @@ std::string shortened(const std::string& text, size_t most) {
 
 std::string best_known(const BestKnown& best) {
   auto text = fmt::format(
-      R"(This takes {}, {:.0f}% of what the machine can do; MLX's own operations take {}. Write something faster. Find what
-limits it first; a rewording with the same loops and the same memory traffic is no improvement.
+      R"(This takes {}, {:.0f}% of what the machine can do; MLX's own operations take {}. Write something faster.
+Find what limits it first; a rewording with the same loops and the same memory traffic is no improvement.
 )",
       prompt::time_text(best.seconds),
       100 * best.roofline,
@@ -105,14 +105,16 @@ std::string make_prompt(const PromptRequest& request) {
   std::string out = fmt::format(
       R"(# Write one kernel
 
-Below is the contract of one kernel. Write code in the language `{}` that computes exactly what it says, as fast as
-possible on the machine described. The code is checked, compiled, proved numerically against a reference on many
-inputs, and then timed.
+Below is the contract of one kernel. Write code in the language `{}` that computes what it says, as fast as
+possible on the machine described. The code is checked, {}proved numerically against a reference on
+many inputs, and then timed.
 )",
-      request.language);
+      request.language,
+      is_mlx ? "" : "compiled, ");
   out += section("Contract", fenced(print(kernel)) + "\n" + prompt::how_to_read(kernel));
   out += section("Accuracy and values", prompt::accuracy(kernel));
   out += section("Machine", prompt::machine(*request.target));
+  out += section("Language", language_reference(kernel, request.language, *request.target));
   out += section("Rules", is_mlx ? mlx_rules : native_rules);
   out += section("Timing", timing(request));
   if (request.best) out += section("The fastest so far", best_known(*request.best));
@@ -120,8 +122,11 @@ inputs, and then timed.
   if (request.repair) out += section("Your last answer", repair(*request.repair));
   out += section(
       "Answer",
-      R"(Answer with exactly one block between lines of three backticks. It holds the complete code as the language
-section shows it. Text around the block is not read.
+      R"(Answer with exactly one block, as here, which holds the complete draft. Text around the block is not read.
+
+```
+(the draft)
+```
 )");
   return out;
 }

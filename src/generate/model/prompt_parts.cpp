@@ -55,13 +55,35 @@ std::string tolerance(const Numerics& n) {
   return parts.size() > 1 ? text + ", whichever is most" : text;
 }
 
-std::string gpu(const Target& t) {
+std::string cuda(const Target& t) {
   return fmt::format(
       R"(- {}: {} multiprocessors of 2048 threads, warps of {}, blocks of at most 1024 threads
 - registers: 65536 a multiprocessor, at most {} a thread
-- shared memory and L1: {} a multiprocessor; shared memory of a block, static plus dynamic, is at most 48 KiB
+- shared memory and L1: {} a multiprocessor; the shared memory of a block, static plus dynamic, is at
+  most 48 KiB
 - L2: {}
 - global memory: {:.0f} GB/s, read plus written
+- f32 FMA: {:.1f} TFLOP/s at most
+- a launch: {}
+)",
+      t.name,
+      t.threads,
+      t.lanes,
+      t.vector_registers,
+      bytes_text(static_cast<double>(t.l1_bytes)),
+      bytes_text(static_cast<double>(t.l3_bytes)),
+      t.copy_bytes_per_second / 1e9,
+      t.flops_per_second / 1e12,
+      time_text(t.launch_seconds));
+}
+
+std::string metal(const Target& t) {
+  return fmt::format(
+      R"(- {}: {} cores, simdgroups of {}, threadgroups of at most 1024 threads
+- registers: at most {} a thread; the fewer, the more threads hide waiting
+- threadgroup memory: {} at most
+- last cache: {}, shared with the processor
+- memory: {:.0f} GB/s, read plus written
 - f32 FMA: {:.1f} TFLOP/s at most
 - a launch: {}
 )",
@@ -118,9 +140,16 @@ std::string how_to_read(const Kernel& kernel) {
 )");
   add(stores_parts(kernel), R"(- Several lines store parts of one output; together they cover it exactly once.
 )");
-  add(std::any_of(kernel.axes.begin(), kernel.axes.end(), [](const Axis& a) { return a.dynamic; }),
-      R"(- An axis written `i=?4096` may have any size of at least 1 when the code runs; 4096 is what is timed.
-)");
+  for (const auto& axis : kernel.axes) {
+    if (!axis.dynamic) continue;
+    text += fmt::format(
+        R"(- Axis {} (`{}=?{}`) has any size of at least 1 when the code runs; {} is what is timed.
+)",
+        axis.name,
+        axis.name,
+        axis.size,
+        axis.size);
+  }
   return text;
 }
 
@@ -134,10 +163,12 @@ std::string accuracy(const Kernel& kernel) {
   };
   constexpr const char* distance =
       R"(- Each float is compared with the contract computed in double precision. It may differ by
-  {}; where MLX's own result differs more, by twice as much as that and 2 units.
+  {};
+  where MLX's own result differs more, by twice as much as that and 2 units.
 )";
   constexpr const char* order =
-      R"(- Sums and products of floats accumulate in {} or wider. Their order is {}.
+      R"(- Sums and products of floats accumulate in {} or wider.
+  Their order is {}.
 )";
   add(floats, fmt::format(distance, tolerance(kernel.numerics)));
   add(floats && sums,
@@ -168,12 +199,13 @@ std::string accuracy(const Kernel& kernel) {
 }
 
 std::string machine(const Target& t) {
-  if (t.name.rfind("cuda", 0) == 0) return gpu(t);
+  if (t.name.rfind("cuda", 0) == 0) return cuda(t);
+  if (t.name.rfind("metal", 0) == 0) return metal(t);
   return fmt::format(
       R"(- {}: {} threads, {} vector registers of {} floats (f32)
 - caches: {} of L1 data and {} of L2 a core, {} shared
-- memory: a streaming copy moves {:.1f} GB/s, read plus written, all threads together; {:.1f} GB/s where all fits
-  the shared cache
+- memory: a streaming copy moves {:.1f} GB/s, read plus written, all threads together;
+  {:.1f} GB/s where all fits the shared cache
 - f32 FMA: {:.0f} GFLOP/s at most, all threads together
 - a launch: {}
 )",
@@ -194,11 +226,11 @@ std::string approach(const std::string& language, int variant) {
   static const char* const native[] = {
       R"(Use the approach you expect to be fastest on this machine.
 )",
-      R"(Aim at the least memory traffic: as few passes over the data as the contract allows, nothing stored that
-can be computed again more cheaply.
+      R"(Aim at the least memory traffic: as few passes over the data as the contract allows, nothing stored
+that can be computed again more cheaply.
 )",
-      R"(Aim at parallelism within a thread: several independent accumulators, rows or blocks at once, so that no
-operation waits for the one before.
+      R"(Aim at parallelism within a thread: several independent accumulators, rows or blocks at once, so that
+no operation waits for the one before.
 )",
       R"(Aim at locality: cut the work into blocks that stay in registers and the nearest cache.
 )",
