@@ -5,6 +5,7 @@
 #include <functional>
 #include <random>
 
+#include "cost/floor.h"
 #include "generate/schedule/schedule.h"
 #include "support/options.h"
 #include "tune/evidence.h"
@@ -157,8 +158,13 @@ void Tuner::select(Life& life) {
     contenders.push_back(runner.contender(contestant.loaded, contestant.candidate.provenance));
   decision.timings = bench(contenders, options_.bench);
   std::vector<Score> scores;
+  const double floor = physical_floor_seconds(life.task->kernel, target_);
   for (size_t c = 0; c < life.contestants.size(); ++c) {
     auto& timing = decision.timings[baselines + c];
+    if (!timing.failed && timing.median < floor) {
+      timing.failed = true;
+      timing.error = "faster than memory and arithmetic allow: it has not done its work";
+    }
     auto& candidate = life.contestants[c].candidate;
     scores.push_back({timing, candidate.source});
     if (timing.failed) reject(life, candidate, "cannot be timed: " + timing.error, keeps());

@@ -33,10 +33,19 @@ enum class Build : uint8_t {
   counted,    // sanitized, of a source whose functions have one more, last parameter: unsigned char* reached
 };
 
+// Layers that a test switches off, to see what the others catch.
+struct CompileLayers {
+  bool sandbox = true;
+  bool object_check = true;
+};
+
 // The bytes of a shared object. Compiler messages about our source become Diagnostics with lines of the
 // candidate. The compiler runs in a child process that is shut in as far as the system allows.
 Result<std::string> compile_cpu(
-    const std::string& source, const Compiler& compiler, Build build = Build::plain);
+    const std::string& source,
+    const Compiler& compiler,
+    Build build = Build::plain,
+    const CompileLayers& layers = {});
 
 // A kernel in memory, unloaded with its last owner.
 struct LoadedKernel {

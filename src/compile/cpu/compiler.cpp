@@ -13,11 +13,12 @@ namespace {
 // No contraction and no fast math: the contract is MLX eager's rounding. The errno and trap flags change no
 // value, they only let vector code be made. Without start files and default libraries the link takes a few
 // milliseconds, and the object has no constructors of its own; what a kernel may call is libm (and libgcc's
-// conversions).
+// conversions). Without jump tables no jump goes where data say, which the check of the object relies on.
 constexpr const char* flags =
     "-std=c++20 -O3 -march=native -fPIC -shared -ffp-contract=off -fno-math-errno -fno-trapping-math "
-    "-fno-exceptions -fno-rtti -fvisibility=hidden -fno-stack-protector -fwrapv -w -Wno-psabi -pipe "
-    "-nostartfiles -nostdlib";
+    "-fno-exceptions -fno-rtti -fvisibility=hidden -fno-stack-protector -fno-jump-tables -fwrapv -w "
+    "-Wno-psabi -pipe "
+    "-nostartfiles -nostdlib -nostdinc";
 
 // Which program it is without running it: a warm start must not start a compiler. Links are followed, so that
 // an upgrade behind /usr/bin/g++ is seen.

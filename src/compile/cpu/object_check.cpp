@@ -7,6 +7,8 @@
 #include <set>
 #include <string_view>
 
+#include "compile/cpu/instructions.h"
+
 namespace autoperfect {
 namespace {
 
@@ -42,11 +44,23 @@ class ElfFile {
       if (!section) return false;
       sections_.push_back(*section);
     }
+    for (int i = 0; i < header->e_phnum; ++i) {
+      auto segment = read<Elf64_Phdr>(header->e_phoff + static_cast<uint64_t>(i) * sizeof(Elf64_Phdr));
+      if (!segment) return false;
+      segments_.push_back(*segment);
+    }
+    machine_ = header->e_machine;
     names_ = header->e_shstrndx;
     return names_ < sections_.size();
   }
 
   const std::vector<Elf64_Shdr>& sections() const { return sections_; }
+  const std::vector<Elf64_Phdr>& segments() const { return segments_; }
+  int machine() const { return machine_; }
+  std::string_view bytes_of(const Elf64_Shdr& section) const {
+    if (section.sh_type == SHT_NOBITS || section.sh_offset > bytes_.size()) return {};
+    return std::string_view(bytes_).substr(section.sh_offset, section.sh_size);
+  }
   std::string_view section_name(const Elf64_Shdr& section) const { return text(names_, section.sh_name); }
 
   template <class T>
@@ -80,6 +94,8 @@ class ElfFile {
 
   const std::string& bytes_;
   std::vector<Elf64_Shdr> sections_;
+  std::vector<Elf64_Phdr> segments_;
+  int machine_ = 0;
   size_t names_ = 0;
 };
 
@@ -91,8 +107,11 @@ class ObjectCheck {
     for (auto& section : file_.sections()) {
       if (section.sh_type == SHT_DYNSYM) check_symbols(section);
       if (section.sh_type == SHT_DYNAMIC) check_libraries(section);
+      if (section.sh_type == SHT_RELA) check_relocations(section);
       check_section(section);
     }
+    check_segments();
+    if (file_.machine() == EM_X86_64) check_code();
     return std::move(found_);
   }
 
@@ -132,6 +151,56 @@ class ObjectCheck {
         report("runs-when-loaded", "the kernel has code that runs when it is loaded");
       }
     }
+  }
+
+  // Code is neither written nor made of data.
+  void check_segments() {
+    for (auto& segment : file_.segments()) {
+      const bool is_memory = segment.p_type == PT_LOAD || segment.p_type == PT_GNU_STACK;
+      if (is_memory && (segment.p_flags & PF_X) && (segment.p_flags & PF_W))
+        report("code", "the kernel has memory that can be both written and run");
+    }
+  }
+
+  bool is_in(uint64_t address, uint64_t flags) const {
+    for (auto& section : file_.sections()) {
+      const bool inside = address >= section.sh_addr && address - section.sh_addr < section.sh_size;
+      if (inside && (section.sh_flags & SHF_ALLOC) && (section.sh_flags & flags)) return true;
+    }
+    return false;
+  }
+
+  void check_relocations(const Elf64_Shdr& section) {
+    if (file_.machine() != EM_X86_64 || !(section.sh_flags & SHF_ALLOC)) return;
+    for (auto& entry : file_.table<Elf64_Rela>(section)) {
+      const auto type = ELF64_R_TYPE(entry.r_info);
+      const bool is_known = type == R_X86_64_RELATIVE || type == R_X86_64_GLOB_DAT ||
+                            type == R_X86_64_JUMP_SLOT || type == R_X86_64_64;
+      const bool of_code = type == R_X86_64_RELATIVE && !watched_ &&
+                           is_in(static_cast<uint64_t>(entry.r_addend), SHF_EXECINSTR);
+      if (!is_known || is_in(entry.r_offset, SHF_EXECINSTR))
+        report("relocation", "the loader would have to run or change code of the kernel");
+      if (of_code) report("code", "the kernel keeps addresses of code", "call functions by their names");
+    }
+  }
+
+  // What a watched build has in addition is the compiler's, and its source has passed as a plain build.
+  void check_code() {
+    if (watched_) return;
+    CodeCheck code([&](uint64_t address) {
+      for (auto& section : file_.sections())
+        if (file_.section_name(section).starts_with(".got") && address >= section.sh_addr &&
+            address - section.sh_addr < section.sh_size)
+          return true;
+      return false;
+    });
+    std::string wrong;
+    for (auto& section : file_.sections()) {
+      if (wrong.empty() && (section.sh_flags & SHF_EXECINSTR))
+        wrong = code.add(file_.bytes_of(section), section.sh_addr);
+    }
+    if (wrong.empty()) wrong = code.find_bad_branch();
+    if (!wrong.empty()) report("code", "the kernel " + wrong, "plain C++ over its arguments, without asm");
   }
 
   void check_section(const Elf64_Shdr& section) {
