@@ -88,9 +88,9 @@ struct WorkerReport {
   int64_t fault_offset = 0;  // bytes from the beginning of its data
   int64_t fault_bytes = 0;   // size of its data
   int64_t fault_writes = 0;
-  int64_t level = 0;        // Isolation
-  int64_t watched = 0;      // 1: an access found by a watched build, 2: undefined behaviour
-  int64_t line = 0;         // of the source, of undefined behaviour
+  int64_t level = 0;    // Isolation
+  int64_t watched = 0;  // 1: an access found by a watched build, 2: undefined behaviour, 3: rounding changed
+  int64_t line = 0;     // of the source, of undefined behaviour
   char behaviour[64] = {};  // "a shift by more bits than there are"
 };
 

@@ -117,6 +117,9 @@ void explain_end(
     outcome.line = report.line;
     outcome.failure = "does what C++ leaves undefined: " +
                       tame(std::string(report.behaviour, strnlen(report.behaviour, sizeof report.behaviour)));
+  } else if (report.watched == 3) {
+    outcome.code = "processor-state";
+    outcome.failure = "changes how the processor rounds";
   } else if (report.watched) {
     outcome.code = "memory-fault";
     outcome.failure = explain_fault(report, names);
