@@ -15,7 +15,6 @@
 namespace autoperfect {
 namespace {
 
-constexpr double seconds_allowed = 60;
 constexpr int64_t memory_allowed = int64_t{4} << 30;
 constexpr int64_t binary_allowed = int64_t{64} << 20;
 constexpr size_t diagnostics_kept = 20;
@@ -153,7 +152,7 @@ std::vector<Diagnostic> explain_failure(const ProcessResult& run) {
 }  // namespace
 
 Result<std::string> compile_cpu(
-    const std::string& source, const Compiler& compiler, Build build, const CompileLayers& layers) {
+    const std::string& source, const Compiler& compiler, Build build, const CompileOptions& how) {
   TemporaryDirectory directory;
   if (directory.path().empty())
     return Diagnostic{"compile", "no-temporary", "no temporary directory can be made"};
@@ -166,19 +165,19 @@ Result<std::string> compile_cpu(
   options.input += '\n';
   options.environment = {
       "LC_ALL=C", "PATH=/usr/local/bin:/usr/bin:/bin", "CCACHE_DISABLE=1", "TMPDIR=" + directory.path()};
-  options.seconds = seconds_allowed;
+  options.seconds = how.seconds;
   options.memory_bytes = memory_allowed;
   auto arguments = arguments_for(compiler, output, build);
   const std::string worker = worker_path();
-  if (layers.sandbox && !worker.empty())
-    arguments = shut_in_compiler(worker, directory.path(), memory_allowed, 4 * seconds_allowed, arguments);
+  if (how.sandbox && !worker.empty())
+    arguments = shut_in_compiler(worker, directory.path(), memory_allowed, 4 * how.seconds, arguments);
   auto run = run_process(arguments, options);
   if (!run) return run.errors();
   if (run->exit_code != 0) return explain_failure(*run);
   auto binary = read_file(output, binary_allowed);
   if (!binary || binary->empty())
     return Diagnostic{"compile", "no-output", "the compiler wrote no shared object"};
-  if (!layers.object_check) return std::move(*binary);
+  if (!how.object_check) return std::move(*binary);
   if (auto found = check_object(*binary, build != Build::plain); !found.empty()) return found;
   return std::move(*binary);
 }

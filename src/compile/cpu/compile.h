@@ -33,10 +33,11 @@ enum class Build : uint8_t {
   counted,    // sanitized, of a source whose functions have one more, last parameter: unsigned char* reached
 };
 
-// Layers that a test switches off, to see what the others catch.
-struct CompileLayers {
+struct CompileOptions {
+  // Layers that a test switches off, to see what the others catch.
   bool sandbox = true;
   bool object_check = true;
+  double seconds = 60;  // then the compiler is stopped
 };
 
 // The bytes of a shared object. Compiler messages about our source become Diagnostics with lines of the
@@ -45,7 +46,7 @@ Result<std::string> compile_cpu(
     const std::string& source,
     const Compiler& compiler,
     Build build = Build::plain,
-    const CompileLayers& layers = {});
+    const CompileOptions& how = {});
 
 // A kernel in memory, unloaded with its last owner.
 struct LoadedKernel {
