@@ -178,7 +178,9 @@ void watch(
 #else
   Descriptor process;
 #endif
-  constexpr int without_pidfd_ms = 10;
+  constexpr int without_pidfd_ms = 10, cancelled_ms = 50;
+  int longest_ms = process ? 60'000 : without_pidfd_ms;
+  if (options.cancelled) longest_ms = std::min(longest_ms, cancelled_ms);
   pollfd files[3] = {{out, POLLIN, 0}, {err, POLLIN, 0}, {process.get(), POLLIN, 0}};
   while (state_of(pid) == State::running) {
     int wait_ms = milliseconds_until(deadline);
@@ -186,7 +188,11 @@ void watch(
       result.timed_out = true;
       return;
     }
-    poll(files, 3, process ? wait_ms : std::min(wait_ms, without_pidfd_ms));
+    if (options.cancelled && *options.cancelled) {
+      result.cancelled = true;
+      return;
+    }
+    poll(files, 3, std::min(wait_ms, longest_ms));
     // A closed pipe leaves the set (poll ignores negative descriptors), else it would be ready for ever.
     if (files[0].revents && !drain(out, result.output, options.output_bytes)) files[0].fd = -1;
     if (files[1].revents && !drain(err, result.errors, options.output_bytes)) files[1].fd = -1;

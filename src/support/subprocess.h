@@ -2,6 +2,7 @@
 // (killed whole). The child's environment is what `environment` says and nothing else.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,12 +18,13 @@ struct ProcessOptions {
   int64_t memory_bytes = 0;              // RLIMIT_AS of the child; 0: none
   int64_t output_bytes = 1 << 20;        // kept of each of stdout and stderr; the rest is read and dropped
   std::vector<int> keep_fds;  // stay open in the child under the same number; all others are closed
+  const std::atomic<bool>* cancelled = nullptr;  // the group is killed soon after it becomes true
 };
 
 struct ProcessResult {
   int exit_code = -1;  // -1 when ended by a signal
   int signal = 0;
-  bool timed_out = false;
+  bool timed_out = false, cancelled = false;
   std::string output, errors;
 };
 

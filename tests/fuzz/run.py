@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the libFuzzer targets on seeds from the golden tests, with a dictionary of the ops.
+"""Runs the libFuzzer targets on seeds from the golden tests and of answers, with a dictionary of the ops.
 
     run.py --build build/fuzz --seconds 60
 
@@ -8,18 +8,22 @@ breaks what a target expects is left as BUILD/<target>-crash-*, and the run fail
 """
 
 import argparse
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-TARGETS = {"graph_text": "graph", "kernel_text": "kernel"}
+sys.path.insert(0, str(ROOT))
+
+from tests.python import model_server  # noqa: E402
+
 WORDS = """
     autoperfect.graph autoperfect.kernel graph kernel abi math numerics axes in out row iota else inf nan true false
     return accumulate reassociate yes no budget ulp= abs= rel= const captured= inclusive= reverse= axes=[ axis=
     keepdims=true f16 bf16 f32 f64 c64 bool u8 u16 u32 u64 i8 i16 i32 i64 -0.0 9223372036854775807
-    -9223372036854775808 144115188075855872 => ?i (j) %x[i,j]
+    -9223372036854775808 144115188075855872 => ?i (j) %x[i,j] "choices" "message" "delta" "content" "finish_reason" "text_delta" "error" data: [DONE] ``` ~~~ <think> </think>
 """.split()
 
 
@@ -29,7 +33,7 @@ def op_names():
 
 
 def write_dictionary(path):
-    path.write_text("".join(f'"{word}"\n' for word in [*WORDS, *op_names()]))
+    path.write_text("".join(json.dumps(word) + "\n" for word in [*WORDS, *op_names()]))
 
 
 def golden_texts(kind):
@@ -40,12 +44,27 @@ def golden_texts(kind):
                 yield re.split(r"^; (?:EXPECT|region)", text, maxsplit=1, flags=re.MULTILINE)[0]
 
 
+def answers():
+    """Answers of each form, whole and streamed, behind two bytes that say how they are read."""
+    text = model_server.ANSWER
+    for form, whole, events in [
+            (0, model_server.chat(text), model_server.chat_events(text)),
+            (1, model_server.message(text), model_server.message_events(text))]:
+        yield chr(form) + "\5" + json.dumps(whole)
+        yield chr(form + 2) + "\5" + "".join(f"data: {json.dumps(event)}\n\n" for event in events)
+    yield "\0\0" + text
+
+
+TARGETS = {
+    "graph_text": lambda: golden_texts("graph"), "kernel_text": lambda: golden_texts("kernel"), "model_answer": answers}
+
+
 def fuzz(target, build, seconds):
     corpus, seeds = build / "corpus" / target, build / "seeds" / target
     for folder in (corpus, seeds):
         folder.mkdir(parents=True, exist_ok=True)
-    for number, text in enumerate(golden_texts(TARGETS[target])):
-        (seeds / f"golden-{number}").write_text(text)
+    for number, text in enumerate(TARGETS[target]()):
+        (seeds / f"seed-{number}").write_text(text)
     dictionary = build / "words.dict"
     write_dictionary(dictionary)
     program = next(build.rglob(f"fuzz_{target}"))

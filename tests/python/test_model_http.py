@@ -2,6 +2,8 @@
 what can pass is tried again and nothing else is, and a key is seen by nobody but the server it is for."""
 
 import os
+import shutil
+import ssl
 import subprocess
 import sys
 import time
@@ -213,6 +215,20 @@ def test_a_key_does_not_cross_the_network_in_clear():
 def test_addresses_with_more_than_an_address(url):
     status, _, message, _ = ask(url)
     assert status == 1 and "error[bad-model]" in message and "secret" not in message
+
+
+def test_a_server_without_a_trusted_certificate_gets_nothing(tmp_path):
+    if not shutil.which("openssl"):
+        pytest.skip("no openssl command makes a certificate")
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", tmp_path / "key", "-out", tmp_path / "cert",
+         "-days", "1", "-subj", "/CN=localhost"], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "cert", tmp_path / "key")
+    with Server(context) as running:
+        status, _, message, _ = ask(running.url("good").replace("http:", "https:"))
+        assert status == 1 and "error[untrusted]" in message and "times)" not in message
+        assert not running.requests
 
 
 def key_file(path, mode=0o600, text=KEY + "\n"):

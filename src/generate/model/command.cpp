@@ -42,10 +42,12 @@ class CommandModel : public CodeModel {
     process.input = prompt;
     process.environment = plain_environment();
     process.seconds = options_.seconds;
+    process.cancelled = options_.cancelled;
     process.output_bytes = options_.max_bytes + 1;
     auto done = run_process(arguments_, process);
     if (!done) return done.errors();
     const auto& program = arguments_.front();
+    if (done->cancelled) return failure("cancelled", fmt::format("stopped while waiting for '{}'", program));
     if (done->timed_out)
       return failure("timeout", fmt::format("'{}' gave no answer in {:g} s", program, options_.seconds));
     if (done->signal != 0)

@@ -152,6 +152,12 @@ class HttpModel : public CodeModel {
     switch (response.outcome) {
       case HttpOutcome::unreachable:
         return {failure("unreachable", "the server cannot be reached: " + response.problem), true, -1, false};
+      case HttpOutcome::untrusted:
+        return {
+            failure("untrusted", "the server cannot show that it is the one named: " + response.problem),
+            false,
+            -1,
+            false};
       case HttpOutcome::timed_out:
         return {failure(
             "timeout", fmt::format("no complete answer in {:g} s", options_.seconds), "raise seconds")};

@@ -12,8 +12,8 @@ namespace {
 // So many questions at once, the others wait.
 class LimitedModel : public CodeModel {
  public:
-  LimitedModel(std::shared_ptr<CodeModel> model, int concurrency)
-      : model_(std::move(model)), free_(concurrency) {}
+  LimitedModel(std::shared_ptr<CodeModel> model, const ModelOptions& options)
+      : model_(std::move(model)), cancelled_(options.cancelled), free_(options.concurrency) {}
 
   Result<Reply> ask(const std::string& prompt, int attempt) override {
     {
@@ -21,7 +21,9 @@ class LimitedModel : public CodeModel {
       changed_.wait(lock, [this] { return free_ > 0; });
       --free_;
     }
-    auto reply = model_->ask(prompt, attempt);
+    bool stop = cancelled_ && *cancelled_;
+    auto reply =
+        stop ? Diagnostic{"model", "cancelled", "stopped before it was asked"} : model_->ask(prompt, attempt);
     {
       std::lock_guard lock(mutex_);
       ++free_;
@@ -32,6 +34,7 @@ class LimitedModel : public CodeModel {
 
  private:
   std::shared_ptr<CodeModel> model_;
+  const std::atomic<bool>* cancelled_;
   std::mutex mutex_;
   std::condition_variable changed_;
   int free_;
@@ -59,7 +62,7 @@ ModelResult open_provider(const ModelOptions& options) {
 ModelResult open_model(const ModelOptions& options) {
   auto model = open_provider(options);
   if (!model) return model;
-  std::shared_ptr<CodeModel> limited = std::make_shared<LimitedModel>(std::move(*model), options.concurrency);
+  std::shared_ptr<CodeModel> limited = std::make_shared<LimitedModel>(std::move(*model), options);
   if (options.record.empty()) return limited;
   return recorded(std::move(limited), options);
 }

@@ -197,8 +197,9 @@ class Exchange {
       case CURLE_COULDNT_RESOLVE_PROXY:
       case CURLE_COULDNT_CONNECT:
       case CURLE_SSL_CONNECT_ERROR:
-      case CURLE_PEER_FAILED_VERIFICATION:
         return HttpOutcome::unreachable;
+      case CURLE_PEER_FAILED_VERIFICATION:
+        return HttpOutcome::untrusted;
       default:
         return HttpOutcome::cut;
     }

@@ -22,7 +22,7 @@ struct HttpRequest {
   const std::atomic<bool>* cancelled = nullptr;
 };
 
-enum class HttpOutcome { answered, unreachable, timed_out, idle, too_long, cut, cancelled };
+enum class HttpOutcome { answered, unreachable, untrusted, timed_out, idle, too_long, cut, cancelled };
 
 struct HttpResponse {
   HttpOutcome outcome = HttpOutcome::answered;

@@ -49,6 +49,11 @@ void take_reason(const json& object, const char* name, Reply& reply) {
   if (!reason.empty()) reply.finish_reason = finish_reason(reason);
 }
 
+bool says_error(const json& answer) {
+  const auto& error = member(answer, "error");
+  return error.is_object() || error.is_string();
+}
+
 }  // namespace
 
 std::string url_of(WireForm form, std::string base) {
@@ -131,7 +136,7 @@ void AnswerReader::take_event(const std::string& data) {
     done_ = true;
     return;
   }
-  if (member(*json, "error").is_object() || member(*json, "error").is_string()) {
+  if (says_error(*json)) {
     errors_.push_back(
         failed("server-error", "the server broke off: " + error_text(data).substr(0, shown_bytes)));
     done_ = worth_another_ = true;
@@ -184,8 +189,7 @@ Result<Reply> AnswerReader::from_json() {
         "the answer is not JSON, or nested too deep; it begins: " + pending_.substr(0, shown_bytes),
         "is this the address of the API, as in http://host:port/v1 ?");
   }
-  if (member(*json, "error").is_object())
-    return failed("server-error", error_text(pending_).substr(0, shown_bytes));
+  if (says_error(*json)) return failed("server-error", error_text(pending_).substr(0, shown_bytes));
   take_name(*json, reply_);
   take_usage(member(*json, "usage"), reply_);
   if (form_ == WireForm::messages) {
