@@ -310,7 +310,7 @@ class GateLayersTest : public testing::TestWithParam<Cheat> {
 TEST_P(GateLayersTest, TheNextLayerCatchesIt) {
   const Cheat& cheat = GetParam();
   auto made = candidate_of(cheat);
-  const CompileOptions no_object_check{true, false};
+  const CompilerOptions no_object_check{true, false};
   auto checked = compile_cpu(made.source, *system_compiler());
   if (checked)
     EXPECT_STREQ("admitted", cheat.object);

@@ -183,7 +183,7 @@ std::string failure_of(const std::string& script_text, double seconds = 20) {
   const Script script("a compiler's \"odd\" $(place) \xc3\xa9", script_text);
   Compiler compiler = *system_compiler();
   compiler.path = script.path;
-  CompileOptions how;
+  CompilerOptions how;
   how.seconds = seconds;
   auto binary = compile_cpu(with_body(honest).source, compiler, Build::plain, how);
   return binary ? "" : binary.errors().at(0).code;

@@ -152,7 +152,7 @@ std::vector<Diagnostic> explain_failure(const ProcessResult& run) {
 }  // namespace
 
 Result<std::string> compile_cpu(
-    const std::string& source, const Compiler& compiler, Build build, const CompileOptions& how) {
+    const std::string& source, const Compiler& compiler, Build build, const CompilerOptions& how) {
   TemporaryDirectory directory;
   if (directory.path().empty())
     return Diagnostic{"compile", "no-temporary", "no temporary directory can be made"};

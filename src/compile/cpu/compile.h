@@ -33,7 +33,7 @@ enum class Build : uint8_t {
   counted,    // sanitized, of a source whose functions have one more, last parameter: unsigned char* reached
 };
 
-struct CompileOptions {
+struct CompilerOptions {
   // Layers that a test switches off, to see what the others catch.
   bool sandbox = true;
   bool object_check = true;
@@ -46,7 +46,7 @@ Result<std::string> compile_cpu(
     const std::string& source,
     const Compiler& compiler,
     Build build = Build::plain,
-    const CompileOptions& how = {});
+    const CompilerOptions& how = {});
 
 // A kernel in memory, unloaded with its last owner.
 struct LoadedKernel {
