@@ -1,11 +1,12 @@
 // check: parse and verify any text; with --source, the draft of a candidate against its kernel.
+#include "check/check.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "check/check.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "ir/kernel_text.h"

@@ -159,8 +159,8 @@ AP_INLINE void raw_stream(void* p, R r) {
   raw_store(p, r);
 #endif
 }
-// Streaming needs an address that is a multiple of the bytes of W elements; anywhere else it is a plain store,
-// slower and just as right.
+// Streaming needs an address that is a multiple of the bytes of W elements; anywhere else it is a plain
+// store, slower and just as right.
 template <class T>
 AP_INLINE void stream(T* p, typename element<T>::value v) {
   auto r = encode(element<T>{}, v);
