@@ -1,6 +1,7 @@
 // Drafts in C++, CUDA and Metal.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "check/arms.h"
@@ -31,6 +32,7 @@ class CodeCheck {
   Result<Checked> run(const Target& target) {
     check_dtypes();
     if (!is_text(source_, errors_)) return errors_.take();
+    check_traps();
     auto lexed = lex(source_, errors_);
     const Abi abi = make_abi(kernel_, draft_.language, Part::kernel);
     auto launch = read_launch(lexed.directives, abi, draft_.language, errors_);
@@ -54,6 +56,25 @@ class CodeCheck {
     for (const auto& buffer : kernel_.buffers) {
       if (buffer.type.dtype == Dtype::c64)
         errors_.add("unsupported", "kernels of complex numbers are not written by others", {1, 1, 1});
+    }
+  }
+
+  // MLX adds a parameter for each `in0_shape` in a text, comments included.
+  void check_traps() {
+    if (draft_.language == "cpu") return;
+    for (const auto& buffer : with_neutral_names(kernel_).buffers) {
+      for (const char* suffix : {"_shape", "_strides", "_ndim"}) {
+        const auto word = buffer.name + suffix;
+        const auto at = source_.find(word);
+        if (at == std::string_view::npos) continue;
+        const auto before = source_.substr(0, at);
+        const auto line = static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1;
+        const auto column = static_cast<int>(at - (before.rfind('\n') + 1)) + 1;
+        errors_.add(
+            "reserved-name",
+            fmt::format("'{}' would change the kernel's parameters, even in a comment", word),
+            {line, column, static_cast<int>(word.size())});
+      }
     }
   }
 

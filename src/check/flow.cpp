@@ -48,7 +48,7 @@ void Flow::collect(const Statement& statement, Range scope) {
 
 const Range* Flow::declaration_of(size_t at) const {
   const Range* found = nullptr;
-  auto known = scopes_.find(text(at));
+  auto known = at > 0 && is(at - 1, ".") ? scopes_.end() : scopes_.find(text(at));
   if (known == scopes_.end()) return nullptr;
   for (const auto& scope : known->second) {
     if (scope.begin <= at && at < scope.end && (!found || scope.begin > found->begin)) found = &scope;
@@ -172,8 +172,8 @@ void Flow::walk_expression(Range range) {
 
 // To what ends, or begins, at a token.
 void Flow::assign(size_t at, Level level) {
-  while (is(at, "]"))
-    at = program_.match[at] - 1;
+  while (is(at, "]") || (at > 1 && is(at - 1, ".")))
+    at = is(at, "]") ? program_.match[at] - 1 : at - 2;
   if (is(at, ")")) return assign_all({program_.match[at], at}, level);
   if (is(at, "(")) return assign_all({at, program_.match[at]}, level);
   if (program_.tokens[at].kind == TokenKind::word) assign_name(at, level);
@@ -181,6 +181,7 @@ void Flow::assign(size_t at, Level level) {
 
 void Flow::assign_name(size_t at, Level level) {
   const auto* declaration = declaration_of(at);
+  if (!declaration && !abi_.has(text(at))) return;
   const bool is_inner = declaration && inside_ && inside_->range.begin <= declaration->begin &&
                         declaration->begin < inside_->range.end;
   // A function may be called anywhere.
@@ -192,7 +193,7 @@ void Flow::assign_all(Range range, Level level) {
   for (size_t at = range.begin; at < range.end; ++at) {
     if (is(at, "[")) {
       at = program_.match[at];
-    } else if (program_.tokens[at].kind == TokenKind::word && !find_function(vocabulary_, text(at))) {
+    } else if (program_.tokens[at].kind == TokenKind::word) {
       assign_name(at, level);
     }
   }

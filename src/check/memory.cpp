@@ -80,6 +80,7 @@ class MemoryCheck {
       auto known = roots_.find(declaration->begin);
       return known == roots_.end() ? nullptr : &known->second;
     }
+    if (at > 0 && is(at - 1, ".")) return nullptr;
     auto known = buffers_.find(text(at));
     return known == buffers_.end() ? nullptr : &known->second;
   }
@@ -127,9 +128,9 @@ class MemoryCheck {
   void assigned(size_t end, std::set<std::string>& written) {
     size_t at = end;
     bool is_behind = false;
-    while (is(at, "]")) {
-      is_behind = true;
-      at = program_.match[at] - 1;
+    while (is(at, "]") || (at > 1 && is(at - 1, "."))) {
+      is_behind |= is(at, "]");
+      at = is(at, "]") ? program_.match[at] - 1 : at - 2;
     }
     Range range{at, at + 1};
     if (is(at, ")")) range = {program_.match[at], at};

@@ -229,6 +229,7 @@ class NameCheck {
       return at;
     }
     if (word == "__attribute__") return check_attribute(at);
+    if (word == "alignas") check_alignment(at);
     if (before_is(at, "::")) return check_known(at), at;  // what stands before it was looked at
     if (!vocabulary_.scope.empty() && word == vocabulary_.scope) {
       if (!is(at + 1, "::")) report(at, "unknown-name", fmt::format("'{}' is a namespace", word));
@@ -290,6 +291,12 @@ class NameCheck {
       return at + 5;
     report(at, "not-allowed", "only __attribute__((always_inline)) is allowed");
     return is(at + 1, "(") ? match_[at + 1] : at;
+  }
+
+  void check_alignment(size_t at) {
+    const bool is_number = is(at + 1, "(") && is(at + 3, ")") && tokens_[at + 2].kind == TokenKind::number;
+    if (!is_number || text(at + 2).size() > 3 || text(at + 2) > (text(at + 2).size() == 3 ? "256" : "99"))
+      report(at, "not-allowed", "alignas takes a number up to 256");
   }
 
   void check_punctuation(size_t at) {

@@ -326,6 +326,7 @@ class Parser {
       report(at, "bad-lambda", message, hint);
       return false;
     };
+    if (vocabulary_.language == "metal") return wrong(open, "Metal has no local functions");
     if ((!captures && parameters != open + 2) || !is(parameters, "("))
       return wrong(open, "a local function captures all by reference or nothing");
     statement.kind = StatementKind::lambda;

@@ -97,7 +97,7 @@ void visit_arenas(Visitor& visitor, std::vector<Arena>& arenas) {
 
 template <class Visitor>
 void visit_run(Visitor& visitor, JobRun& run) {
-  for (int64_t* field : {&run.family, &run.placement, &run.poison})
+  for (int64_t* field : {&run.family, &run.placement, &run.poison, &run.again})
     visitor.number(*field);
   visit_list(visitor, run.chunks, [&](JobChunk& chunk) {
     for (int64_t* field : {&chunk.index, &chunk.begin, &chunk.end})

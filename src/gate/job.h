@@ -40,6 +40,7 @@ struct JobRun {
   int64_t family = 0;
   int64_t placement = at_end;
   int64_t poison = 0;  // byte that outputs, scratch and partial results are filled with before
+  int64_t again = 0;   // each chunk is run once more on what its scratch was left as, as in real life
   std::vector<JobChunk> chunks;
   std::vector<Arena> outputs;
   Arena reached;  // of a counted build: a byte for each arm

@@ -109,6 +109,7 @@ Job plan_job(
       run.family = static_cast<int64_t>(f);
       run.placement = pass == 1 ? at_start : at_end;
       run.poison = poisons[pass];
+      run.again = pass == 2;
       run.chunks = chunks_for(launch, units_of(families[f].kernel, launch), pass);
       for (auto& buffer : families[f].kernel.buffers) {
         if (buffer.role == BufferRole::out)

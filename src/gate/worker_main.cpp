@@ -163,22 +163,8 @@ class Worker {
     if (partials_) std::memset(partials_, poison, static_cast<size_t>(partial_bytes_));
     for (auto& chunk : run.chunks) {
       if (scratch_) std::memset(scratch_, poison, static_cast<size_t>(job_.launch.scratch_bytes));
-      char* partial = partials_ ? partials_ + chunk.index * stride : nullptr;
-      if (job_.watched) watch(prepared, partial, job_.launch.partial_bytes, true);
-      paint_stack(poison);
-      if (job_.arms > 0)
-        reinterpret_cast<CountedKernel>(kernel_->kernel)(
-            prepared.in.data(),
-            prepared.out.data(),
-            scratch_,
-            partial,
-            dims,
-            chunk.begin,
-            chunk.end,
-            prepared.reached);
-      else
-        kernel_->kernel(
-            prepared.in.data(), prepared.out.data(), scratch_, partial, dims, chunk.begin, chunk.end);
+      for (int64_t time = 0; time <= run.again; ++time)
+        run_chunk(prepared, chunk);
     }
     if (!partials_) return;
     auto chunks = static_cast<long>(run.chunks.size());
@@ -189,6 +175,26 @@ class Worker {
           prepared.in.data(), prepared.out.data(), partials_, chunks, dims, prepared.reached);
     else
       kernel_->finish(prepared.in.data(), prepared.out.data(), partials_, chunks, dims);
+  }
+
+  void run_chunk(const PreparedRun& prepared, const JobChunk& chunk) {
+    const long* dims = prepared.family->dims.data();
+    char* partial = partials_ ? partials_ + chunk.index * partial_stride(job_.launch) : nullptr;
+    if (job_.watched) watch(prepared, partial, job_.launch.partial_bytes, true);
+    paint_stack(static_cast<int>(prepared.run->poison));
+    if (job_.arms > 0)
+      reinterpret_cast<CountedKernel>(kernel_->kernel)(
+          prepared.in.data(),
+          prepared.out.data(),
+          scratch_,
+          partial,
+          dims,
+          chunk.begin,
+          chunk.end,
+          prepared.reached);
+    else
+      kernel_->kernel(
+          prepared.in.data(), prepared.out.data(), scratch_, partial, dims, chunk.begin, chunk.end);
   }
 
   // What one call may touch. `of_kernel`: it has scratch, and its partial result is to be written.

@@ -1,0 +1,4 @@
+// kernel: scale
+// launch: parallel=i
+for (long u = begin; u < end; ++u)
+  for (long j = 0; j < n_j; ++j) out0[u * n_j + j] = in0[u * n_j + j] * 3.0f;

@@ -1,0 +1,6 @@
+// kernel: scale
+// rejected-by: gate
+// launch: parallel=i
+for (long u = begin; u < end; ++u)
+  for (long j = 0; j + 16 <= n_j; j += 16)
+    for (long l = 0; l < 16; ++l) out0[u * n_j + j + l] = in0[u * n_j + j + l] * 3.0f;

@@ -1,0 +1,8 @@
+// kernel: scale
+// rejected-by: gate
+// launch: parallel=i
+for (long u = begin; u < end; ++u)
+  for (long j = 0; j < n_j; ++j) {
+    const float x = in0[u * n_j + j] * 3.0f;
+    out0[u * n_j + j] = x != x ? 0.0f : x;
+  }

@@ -1,0 +1,11 @@
+// kernel: scale
+// rejected-by: check code=bad-lambda
+// without-check: admitted: it ends here
+// launch: parallel=i
+auto f = [&](auto self, long n) -> long { return n > 0 ? self(self, n - 1) : 0; };
+f(f, 100);
+for (long u = begin; u < end; ++u) {
+  for (long j = 0; j + W <= n_j; j += W) store(out0 + u * n_j + j, load(in0 + u * n_j + j) * 3.0f);
+  const long j = n_j / W * W;
+  if (j < n_j) store(out0 + u * n_j + j, load(in0 + u * n_j + j, n_j - j) * 3.0f, n_j - j);
+}

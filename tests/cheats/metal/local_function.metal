@@ -1,0 +1,6 @@
+// kernel: scale
+// rejected-by: check code=bad-lambda
+// launch: grid=ceil_div(n_i*n_j,256) block=256
+auto f = [&](int x) { return x; };
+const long at = thread_position_in_grid.x;
+if (at < n_i * n_j) out0[at] = in0[at] * 3.0f;

@@ -1,0 +1,10 @@
+// kernel: scale
+// rejected-by: check code=unbalanced
+// launch: grid=ceil_div(n_i*n_j,256) block=256
+constant float table[4] = {1, 2, 3, 4};
+table[0] = 1;
+}
+constant int more = 0;
+{
+const long at = thread_position_in_grid.x;
+if (at < n_i * n_j) out0[at] = in0[at] * 3.0f;

@@ -1,0 +1,7 @@
+// kernel: scale
+// rejected-by: check code=bad-cast
+// launch: grid=ceil_div(n_i*n_j,256) block=256
+device float* x = (device float*)in0;
+x[0] = 0;
+const long at = thread_position_in_grid.x;
+if (at < n_i * n_j) out0[at] = in0[at] * 3.0f;

@@ -1,0 +1,4 @@
+# kernel: scale
+# rejected-by: check code=high-level-call
+t0 = mx.compile(in0)
+out0 = mx.multiply(in0, 3.0)

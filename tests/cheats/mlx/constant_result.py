@@ -1,0 +1,3 @@
+# kernel: scale
+# rejected-by: gate
+out0 = mx.multiply(in0, 0.0)

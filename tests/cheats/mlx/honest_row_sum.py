@@ -1,0 +1,2 @@
+# kernel: row_sum
+out0 = mx.sum(in0, axis=1)

@@ -1,0 +1,3 @@
+# kernel: scale
+# three times
+out0 = mx.multiply(in0, 3.0)
