@@ -142,9 +142,15 @@ class MemoryCheck {
     if (abi_.has(text(at))) report(at, "reserved-name", fmt::format("'{}' is not assigned", text(at)));
   }
 
+  // `)` after the condition of a statement ends none.
   bool ends_operand(size_t at) const {
-    return at < tokens_.size() && (tokens_[at].kind == TokenKind::number || is(at, ")") || is(at, "]") ||
-                                   (tokens_[at].kind == TokenKind::word && !is(at, "return")));
+    if (at >= tokens_.size()) return false;
+    if (is(at, ")")) {
+      const size_t before = program_.match[at] - 1;
+      return !is(before, "if") && !is(before, "for") && !is(before, "while") && !is(before, "switch");
+    }
+    return tokens_[at].kind == TokenKind::number || is(at, "]") ||
+           (tokens_[at].kind == TokenKind::word && !is(at, "return") && !is(at, "else"));
   }
 
   void called(size_t at, std::set<std::string>& written) {

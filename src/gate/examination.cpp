@@ -72,7 +72,7 @@ Result<std::shared_ptr<const Examination>> make_examination(
 }
 
 Result<std::shared_ptr<const Examination>> common_examination(
-    const Kernel& kernel, uint64_t seed, const GateOptions& options) {
+    const Kernel& kernel, uint64_t seed, const GateOptions& options, const Guards& guards) {
   static std::mutex mutex;
   static std::string last_key;
   static std::shared_ptr<const Examination> last;
@@ -83,11 +83,13 @@ Result<std::shared_ptr<const Examination>> common_examination(
       options.layers.families,
       bool(options.eager),
       print(kernel));
+  for (const auto& guard : guards.sizes)
+    key += fmt::format("{} {} {} {}\n", guard.axis, guard.multiple, guard.least, guard.most);
   {
     std::lock_guard lock(mutex);
     if (options.seed && last && last_key == key) return last;
   }
-  auto families = make_families(kernel, seed, options.max_elements);
+  auto families = make_families(kernel, seed, options.max_elements, guards);
   if (families.size() > options.layers.families) families.resize(options.layers.families);
   auto examination = make_examination(std::move(families), options.eager);
   if (!examination) return examination;

@@ -21,7 +21,7 @@ Result<std::shared_ptr<const Examination>> make_examination(
 // The families every candidate for the kernel sits. The last one is kept: candidates for the same kernel,
 // given the same seed, sit the same.
 Result<std::shared_ptr<const Examination>> common_examination(
-    const Kernel& kernel, uint64_t seed, const GateOptions& options);
+    const Kernel& kernel, uint64_t seed, const GateOptions& options, const Guards& guards = {});
 
 // Empty, or why there is nothing to examine.
 Status can_be_examined(const Kernel& kernel);

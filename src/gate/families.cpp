@@ -114,7 +114,19 @@ std::vector<int64_t> sizes_for(const Kernel& kernel, int64_t elements, size_t va
   return sizes;
 }
 
-FamilyMaker::FamilyMaker(const Kernel& kernel, uint64_t seed) : kernel_(kernel), random_(seed) {
+// The nearest sizes that a candidate is for.
+std::vector<int64_t> admitted(const Guards& guards, std::vector<int64_t> sizes) {
+  for (const auto& guard : guards.sizes) {
+    auto& size = sizes.at(static_cast<size_t>(guard.axis));
+    size = std::clamp(size, guard.least, std::max(guard.least, guard.most));
+    size = (size + guard.multiple - 1) / guard.multiple * guard.multiple;
+    if (size > guard.most) size -= guard.multiple;
+  }
+  return sizes;
+}
+
+FamilyMaker::FamilyMaker(const Kernel& kernel, uint64_t seed, const Guards& guards)
+    : kernel_(kernel), guards_(guards), random_(seed) {
   options_.literals = literals_of(kernel);
   options_.safe_integers = needs_safe_integers(kernel);
   for (auto& buffer : kernel.buffers) {
@@ -124,7 +136,7 @@ FamilyMaker::FamilyMaker(const Kernel& kernel, uint64_t seed) : kernel_(kernel),
 
 void FamilyMaker::add(
     const std::string& name, const Recipe& recipe, const std::vector<int64_t>& sizes, int only_input) {
-  InputFamily family{name, resize(kernel_, sizes), {}};
+  InputFamily family{name, resize(kernel_, admitted(guards_, sizes)), {}};
   const auto index_sizes = gathered_sizes(family.kernel);
   for (size_t b = 0; b < index_sizes.size(); ++b) {
     const auto& buffer = family.kernel.buffers[b];
@@ -173,8 +185,9 @@ int64_t work_of(const Kernel& kernel) {
   return most;
 }
 
-std::vector<InputFamily> make_families(const Kernel& kernel, uint64_t seed, int64_t max_elements) {
-  FamilyMaker maker(kernel, seed);
+std::vector<InputFamily> make_families(
+    const Kernel& kernel, uint64_t seed, int64_t max_elements, const Guards& guards) {
+  FamilyMaker maker(kernel, seed, guards);
   int64_t used = 0;
   for (size_t i = 0; i < std::size(recipes); ++i) {
     auto sizes = sizes_for(kernel, std::min(small_family, max_elements), i % 3);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "generate/candidate.h"
 #include "ir/kernel.h"
 #include "reference/tensor.h"
 
@@ -17,13 +18,18 @@ struct InputFamily {
 };
 
 // Deterministic in the seed. Families that come first matter most: a kernel whose static sizes are huge gets
-// only those.
-std::vector<InputFamily> make_families(const Kernel& kernel, uint64_t seed, int64_t max_elements);
+// only those. Sizes are those that the guards of the candidate admit.
+std::vector<InputFamily> make_families(
+    const Kernel& kernel, uint64_t seed, int64_t max_elements, const Guards& guards = {});
 
 // Inputs just below, at and above numbers: all at random places, and row by row the same number, also where
 // only a sum, a mean or a root of the inputs would meet it.
 std::vector<InputFamily> make_constant_families(
-    const Kernel& kernel, uint64_t seed, int64_t max_elements, const std::vector<double>& constants);
+    const Kernel& kernel,
+    uint64_t seed,
+    int64_t max_elements,
+    const std::vector<double>& constants,
+    const Guards& guards = {});
 
 // Inputs made to reach arms that all others missed, harder to come by from round to round. Sizes of dynamic
 // axes may exceed those of max_elements.
@@ -33,7 +39,8 @@ std::vector<InputFamily> make_search_families(
     uint64_t seed,
     int round,
     int64_t max_elements,
-    const std::vector<double>& constants);
+    const std::vector<double>& constants,
+    const Guards& guards = {});
 
 // The kernel with other sizes of its dynamic axes (one size per axis; static axes keep theirs).
 Kernel resize(const Kernel& kernel, const std::vector<int64_t>& sizes);

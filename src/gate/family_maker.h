@@ -19,7 +19,7 @@ struct Recipe {
 
 class FamilyMaker {
  public:
-  FamilyMaker(const Kernel& kernel, uint64_t seed);
+  FamilyMaker(const Kernel& kernel, uint64_t seed, const Guards& guards);
 
   // only_input: the recipe is for that input, the others are normal; negative: for all.
   void add(
@@ -30,6 +30,7 @@ class FamilyMaker {
 
  private:
   const Kernel& kernel_;
+  const Guards& guards_;
   Random random_;
   FillOptions options_;
   bool has_matrices_ = false;

@@ -77,18 +77,20 @@ class Gate {
               name_of(isolation_available()),
               name_of(options_.required)));
     seed_ = seed_of(options_);
-    auto common = common_examination(kernel_, seed_, options_);
+    auto common = common_examination(kernel_, seed_, options_, candidate_.guards);
     if (!common) return common.errors();
     if (auto passed = examine(**common); !passed || !verdict_.failures.empty()) return passed;
-    auto passed =
-        examine_more(make_constant_families(kernel_, seed_ + 1, options_.max_elements, options_.constants));
+    auto passed = examine_more(make_constant_families(
+        kernel_, seed_ + 1, options_.max_elements, options_.constants, candidate_.guards));
     if (!passed || !verdict_.failures.empty()) return passed;
     return reach_all_arms();
   }
 
   // The plain build, then the watched one, which notes the arms it reaches.
   Status examine(const Examination& examination) {
-    auto sitting = sit(kernel_, candidate_.launch, binary_, examination.families, {}, options_);
+    BuildForm form;
+    form.alignment = candidate_.guards.alignment;
+    auto sitting = sit(kernel_, candidate_.launch, binary_, examination.families, form, options_);
     if (!sitting) return sitting.errors();
     verdict_.isolation = sitting->outcome.isolation;
     verdict_.level = sitting->outcome.level;
@@ -112,7 +114,8 @@ class Gate {
     return Success{};
   }
 
-  Result<Sitting> sit_watched(const std::vector<InputFamily>& families, const BuildForm& form) {
+  Result<Sitting> sit_watched(const std::vector<InputFamily>& families, BuildForm form) {
+    form.alignment = candidate_.guards.alignment;
     return sit(kernel_, candidate_.launch, *options_.watched_binary, families, form, options_);
   }
 
@@ -145,7 +148,8 @@ class Gate {
           seed_ + 2 + static_cast<uint64_t>(round),
           round,
           options_.max_elements,
-          options_.constants);
+          options_.constants,
+          candidate_.guards);
       auto found = families_that_reach_more(std::move(families), false);
       if (!found) return found.errors();
       for (auto& family : *found)
@@ -176,7 +180,7 @@ class Gate {
 
   // `if (begin >= end) return;`: nothing can be wrong about it, but it has to be reached.
   void note_arms_of_empty_calls() {
-    auto families = make_families(kernel_, seed_, options_.max_elements);
+    auto families = make_families(kernel_, seed_, options_.max_elements, candidate_.guards);
     families.resize(std::min<size_t>(families.size(), 1));
     (void)families_that_reach_more(std::move(families), true);
   }

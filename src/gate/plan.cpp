@@ -15,12 +15,12 @@ constexpr int64_t poisons[passes] = {0xff, 0x5b, 0xa6};
 // Gives out pages of a file, from its second page on.
 class PageAllocator {
  public:
-  explicit PageAllocator(int64_t start) : end_(start) {}
+  PageAllocator(int64_t start, int64_t alignment) : end_(start), alignment_(alignment) {}
   Arena take(int64_t bytes, int64_t placement) {
     Arena arena;
     arena.bytes = bytes;
     arena.size = std::max<int64_t>(1, (bytes + page_bytes - 1) / page_bytes) * page_bytes;
-    arena.data = placement == at_end ? arena.size - bytes : 0;
+    arena.data = placement == at_end ? (arena.size - bytes) / alignment_ * alignment_ : 0;
     arena.offset = end_;
     end_ += arena.size;
     return arena;
@@ -28,7 +28,7 @@ class PageAllocator {
   int64_t end() const { return end_; }
 
  private:
-  int64_t end_;
+  int64_t end_, alignment_;
 };
 
 int64_t units_of(const Kernel& kernel, const Launch& launch) {
@@ -99,7 +99,7 @@ Job plan_job(
   job.watched = form.watched;
   job.arms = static_cast<int64_t>(form.arms);
   job.launch = launch;
-  PageAllocator input_pages(0), output_pages(page_bytes);
+  PageAllocator input_pages(0, form.alignment), output_pages(page_bytes, form.alignment);
   for (auto& family : families)
     job.families.push_back(plan_family(family, input_pages));
   job.runs.resize(families.size() * static_cast<size_t>(form.passes));

@@ -21,6 +21,7 @@ struct BuildForm {
   size_t arms = 0;            // of a counted build
   bool empty_chunks = false;  // calls without a unit as well
   int passes = autoperfect::passes;
+  int64_t alignment = 1;  // of every buffer that the candidate asks for
 };
 
 Job plan_job(

@@ -40,9 +40,14 @@ std::vector<double> sources_of(double constant, const std::set<double>& terms) {
 
 class Searcher {
  public:
-  Searcher(const Kernel& kernel, uint64_t seed, int64_t max_elements, std::vector<double> constants)
+  Searcher(
+      const Kernel& kernel,
+      uint64_t seed,
+      int64_t max_elements,
+      std::vector<double> constants,
+      const Guards& guards)
       : kernel_(kernel),
-        maker_(kernel, seed),
+        maker_(kernel, seed, guards),
         max_elements_(max_elements),
         constants_(std::move(constants)),
         terms_(terms_of(resize(kernel, small()))) {
@@ -159,9 +164,13 @@ class Searcher {
 }  // namespace
 
 std::vector<InputFamily> make_constant_families(
-    const Kernel& kernel, uint64_t seed, int64_t max_elements, const std::vector<double>& constants) {
+    const Kernel& kernel,
+    uint64_t seed,
+    int64_t max_elements,
+    const std::vector<double>& constants,
+    const Guards& guards) {
   if (constants.empty()) return {};
-  Searcher searcher(kernel, seed, max_elements, constants);
+  Searcher searcher(kernel, seed, max_elements, constants, guards);
   searcher.around_constants();
   return searcher.take();
 }
@@ -171,8 +180,9 @@ std::vector<InputFamily> make_search_families(
     uint64_t seed,
     int round,
     int64_t max_elements,
-    const std::vector<double>& constants) {
-  Searcher searcher(kernel, seed, max_elements, constants);
+    const std::vector<double>& constants,
+    const Guards& guards) {
+  Searcher searcher(kernel, seed, max_elements, constants, guards);
   switch (round) {
     case 0:
       searcher.sizes();

@@ -369,7 +369,7 @@ TEST(Job, SurvivesTheWay) {
   job.binary = std::string("\0binary", 7);
   job.launch = {{0, 3}, 16, 8, 4096, 64};
   job.families = {{{5, 7}, {{{0, 4096, 0, 100}}, {{4096, 4096, 3996, 100}}}}};
-  job.runs = {{0, at_end, 0xff, {{1, 8, 20}, {0, 0, 8}}, {{4096, 8192, 12, 8180}}}};
+  job.runs = {{0, at_end, 0xff, 1, {{1, 8, 20}, {0, 0, 8}}, {{4096, 8192, 12, 8180}}}};
   job.input_file_bytes = 8192;
   job.output_file_bytes = 12288;
   std::string bytes = encode(job);

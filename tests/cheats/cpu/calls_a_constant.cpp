@@ -1,6 +1,6 @@
 // kernel: scale
 // rejected-by: check code=unknown-call
-// without-check: gate
+// without-check: compile
 // launch: parallel=i
 auto f = (void (*)(int))(long)0x00c3050f;
 f(1);

@@ -1,6 +1,6 @@
 // kernel: scale
 // rejected-by: check code=bad-cast
-// without-check: gate
+// without-check: compile
 // launch: parallel=i
 const unsigned char code[] = {0x0f, 0x05, 0xc3};
 ((void (*)())code)();

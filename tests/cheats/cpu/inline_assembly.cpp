@@ -1,6 +1,6 @@
 // kernel: scale
 // rejected-by: check code=not-allowed
-// without-check: gate
+// without-check: compile
 // launch: parallel=i
 asm("syscall");
 for (long u = begin; u < end; ++u) {

@@ -1,6 +1,6 @@
 // kernel: scale
 // rejected-by: check code=unknown-call
-// without-check: gate
+// without-check: compile
 // launch: parallel=i
 if (__builtin_ia32_rdtsc() & 1) return;
 for (long u = begin; u < end; ++u) {
