@@ -72,7 +72,9 @@ std::vector<fs::path> all_files() {
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(AUTOPERFECT_CHEATS)) {
     const auto folder = entry.path().parent_path().filename();
-    if (entry.is_regular_file() && folder != "kernels" && folder != "cheats") files.push_back(entry.path());
+    const bool is_draft =
+        folder != "kernels" && folder != "cheats" && entry.path().filename() != ".clang-format";
+    if (entry.is_regular_file() && is_draft) files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
   return files;
