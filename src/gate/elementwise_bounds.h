@@ -320,7 +320,37 @@ class ElementwiseBounds : protected KernelWriter {
     return emit(Op::select, value.axes, {fits, error, literal(infinity)});
   }
 
+  // A reduction of floats leaves the sign of a zero open, and so does what is made of it.
+  bool leaves_zero_sign_open(const KernelValue& value) const {
+    if (class_of(value.op) == OpClass::elementwise) {
+      return std::any_of(value.operands.begin(), value.operands.end(), [&](const KernelOperand& operand) {
+        return operand.kind == Kind::value && zero_sign_is_open_[operand.id];
+      });
+    }
+    return is_floating(value.dtype);
+  }
+
+  // Infinite where the operation gives another number for -0.0 than for 0.0, and which of them it gets is
+  // open.
+  KernelOperand unless_at_open_zero(const KernelValue& value, const KernelOperand& error) {
+    if (value.op != Op::atan2 && value.op != Op::div && value.op != Op::rsqrt && value.op != Op::power)
+      return error;
+    KernelOperand at_zero = literal(0);
+    for (size_t i = value.op == Op::div ? 1 : 0; i < value.operands.size(); ++i) {
+      const auto& operand = value.operands[i];
+      if (operand.kind != Kind::value || !zero_sign_is_open_[operand.id]) continue;
+      at_zero = either(value.axes, at_zero, emit(Op::equal, value.axes, {operand, literal(0)}, Dtype::bool_));
+    }
+    if (is_zero(at_zero)) return error;
+    return emit(Op::select, value.axes, {at_zero, literal(infinity), error});
+  }
+
   KernelOperand elementwise_error(KernelValueId id) {
+    const KernelValue value = kernel_.values[id];
+    return unless_at_open_zero(value, rounding_and_passed_on(id));
+  }
+
+  KernelOperand rounding_and_passed_on(KernelValueId id) {
     const KernelValue value = kernel_.values[id];
     std::vector<Uncertain> operands;
     for (size_t i = 0; i < value.operands.size(); ++i) {
@@ -339,7 +369,8 @@ class ElementwiseBounds : protected KernelWriter {
     return add(value.axes, passed, own);
   }
 
-  std::vector<KernelOperand> errors_;  // per value of the source
+  std::vector<KernelOperand> errors_;    // per value of the source
+  std::vector<bool> zero_sign_is_open_;  // the same
 };
 
 }  // namespace autoperfect

@@ -10,7 +10,8 @@
 // a half for functions (the contract allows them one), and for a sum that of any sensible order. What it
 // passes on is found at the corners: the operation is evaluated with each operand moved down and up by its
 // error, and the largest change counts. That covers steps too: a comparison whose corners differ is
-// uncertain. When some corners are finite and others are not, the error is infinite.
+// uncertain. When some corners are finite and others are not, the error is infinite; so it is where the sign
+// of a zero is open and matters.
 
 namespace autoperfect {
 namespace {
@@ -18,8 +19,10 @@ namespace {
 class BoundKernel : private ElementwiseBounds {
  public:
   explicit BoundKernel(const Kernel& source) : ElementwiseBounds(source), values_(source.values.size()) {
-    for (size_t v = 0; v < values_; ++v)
+    for (size_t v = 0; v < values_; ++v) {
       errors_.push_back(error_of(static_cast<KernelValueId>(v)));
+      zero_sign_is_open_.push_back(leaves_zero_sign_open(source.values[v]));
+    }
     for (size_t v = 0; v < values_; ++v)
       add_output(v);
   }

@@ -155,6 +155,18 @@ TEST(ErrorBounds, ASignWithinRoundingTimesAnInfinityIsUndetermined) {
   EXPECT_LT(found[2], 1e-6);
 }
 
+TEST(ErrorBounds, AnAngleAtAZeroWhoseSignIsOpenIsUndetermined) {
+  auto angle = [](const std::string& first) {
+    return parsed(
+        "    in %x: f32[2] row\n    out %y: f32[] row\n",
+        "    axes i=2\n    %m[] = max(i) %x[i] : f32\n    %n[] = sub %x[0], 0.0 : f32\n    %y[] = atan2 " +
+            first + ", -1.0 : f32\n");
+  };
+  EXPECT_TRUE(std::isinf(bounds_of(angle("%m[]"), {0.0, -0.0})[0]));
+  EXPECT_LT(bounds_of(angle("%m[]"), {2, 3})[0], 1e-6);
+  EXPECT_LT(bounds_of(angle("%n[]"), {1, -0.0})[0], 1e-6);
+}
+
 TEST(ErrorBounds, AThresholdHitWithinRoundingIsUncertain) {
   auto kernel = parsed(
       "    in %x: f32[3] row\n    out %y: bool[3] row\n",
