@@ -39,6 +39,11 @@ class Composer {
 std::optional<ValueId> lower_norm(Rewriter& to, const Draft& node);
 std::optional<ValueId> lower_rope(Rewriter& to, const Draft& node);
 std::optional<ValueId> lower_attention(Rewriter& to, const Draft& node);
-std::optional<ValueId> lower_cross_entropy(Rewriter& to, const Draft& node);
+std::optional<ValueId> lower_cross_entropy(Rewriter& to, const Draft& node);  // and its gradient
+
+// The same for those of several results.
+std::vector<ValueId> lower_norm_vjp(Rewriter& to, const Draft& node);
+std::vector<ValueId> lower_attention_with_logsumexp(Rewriter& to, const Draft& node);
+std::vector<ValueId> lower_attention_vjp(Rewriter& to, const Draft& node);
 
 }  // namespace autoperfect

@@ -1,4 +1,5 @@
 // Nodes of several results that are as many nodes of one.
+#include "canonicalize/composer.h"
 #include "canonicalize/passes.h"
 #include "canonicalize/views.h"
 
@@ -26,6 +27,23 @@ std::vector<ValueId> expand_split(Rewriter& to, const Graph& source, const Node&
 
 }  // namespace
 
+namespace {
+
+// Gradients of library functions that MLX keeps whole on a GPU. Those of nothing stay.
+std::vector<ValueId> expand_gradient(Rewriter& to, const Graph& source, const Node& node) {
+  Draft draft{node.op, {}, node.attributes, source.type(node.results[0])};
+  for (auto operand : node.operands)
+    draft.operands.push_back(to.of(operand));
+  for (auto operand : draft.operands) {
+    if (to.type(operand).elements() == 0) return {};
+  }
+  if (node.op == Op::scaled_dot_product_attention) return lower_attention_with_logsumexp(to, draft);
+  if (node.op == Op::scaled_dot_product_attention_vjp) return lower_attention_vjp(to, draft);
+  return lower_norm_vjp(to, draft);
+}
+
+}  // namespace
+
 // A custom function hands on what it computed: its last operands.
 std::vector<ValueId> expand_results(Rewriter& to, const Graph& source, const Node& node) {
   switch (node.op) {
@@ -42,6 +60,13 @@ std::vector<ValueId> expand_results(Rewriter& to, const Graph& source, const Nod
         handed_on.push_back(to.of(node.operands[i]));
       return handed_on;
     }
+    case Op::scaled_dot_product_attention:
+      if (node.results.size() == 1) return {};
+      return expand_gradient(to, source, node);
+    case Op::rms_norm_vjp:
+    case Op::layer_norm_vjp:
+    case Op::scaled_dot_product_attention_vjp:
+      return expand_gradient(to, source, node);
     default:
       return {};
   }

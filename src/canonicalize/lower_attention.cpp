@@ -1,5 +1,6 @@
-// softmax(scale * q k^T + mask) v of mx.fast. Where several heads of q share one of k and v, they are an axis
-// of their own.
+// softmax(scale * q k^T + mask) v of mx.fast, and its gradient: the graph that MLX differentiates it to where
+// it has no kernel of its own for it. Where several heads of q share one of k and v, they are an axis of
+// their own.
 #include <limits>
 
 #include "canonicalize/composer.h"
@@ -32,21 +33,86 @@ class Attention : Composer {
         heads_(shape(node.operands[0])[1]),
         shared_(shape(node.operands[1])[1]) {}
 
-  ValueId run() {
-    const ValueId scale = constant(node_.attributes.get<double>("scale"), node_.type.dtype, "_factor");
-    const ValueId q = grouped(add(Op::mul, {node_.operands[0], scale}, "_q"));
-    const ValueId k = alone(node_.operands[1]), v = alone(node_.operands[2]);
-    ValueId scores = add(Op::matmul, {q, swap_last_two(k, "_kt")}, "_scores");
-    scores = masked(scores);
-    if (has_sinks_) scores = with_sinks(scores);
-    Attributes precise;
-    precise.set("precise", true);
-    ValueId weights = add(Op::softmax, {scores}, "_weights", std::move(precise));
-    if (has_sinks_) weights = slice_last(weights, 1, shape(weights).back(), 1, "_kept");
-    return reshape(add(Op::matmul, {weights, v}, "_mixed"), node_.type.shape);
+  ValueId forward() {
+    ValueId weights = softmax();
+    if (has_sinks_) weights = without_sinks(weights);
+    const Shape q = shape(node_.operands[0]), v = shape(node_.operands[2]);
+    const ValueId mixed = add(Op::matmul, {weights, alone(node_.operands[2])}, "_mixed");
+    return reshape(mixed, {q[0], q[1], q[2], v[3]});
+  }
+
+  ValueId logsumexp() {
+    const Shape q = shape(node_.operands[0]);
+    const ValueId total = add(Op::logsumexp, {scores()}, "_total");
+    return reshape(cast(total, Dtype::f32), {q[0], q[1], q[2], 1});
+  }
+
+  // With respect to q, k and v.
+  std::vector<ValueId> backward() {
+    const ValueId g = grouped(node_.operands.back()), softmaxed = softmax();
+    ValueId of_weights = add(Op::matmul, {g, swap_last_two(alone(node_.operands[2]), "_vt")}, "_of_weights");
+    if (has_sinks_) of_weights = with_zeros_for_sinks(of_weights, shape(softmaxed));
+    const ValueId products = add(Op::mul, {softmaxed, of_weights}, "_products");
+    const ValueId dot = reduce_last(Op::sum, products, "_dot");
+    ValueId of_scores = add(Op::sub, {products, add(Op::mul, {softmaxed, dot}, "_mean")}, "_of_scores");
+    if (has_sinks_) of_scores = without_sinks(of_scores);
+    if (const auto keeps = mask(of_scores); keeps && dtype(*keeps) == Dtype::bool_)
+      of_scores = add(Op::mul, {of_scores, cast(*keeps, dtype(of_scores))}, "_masked");
+    const ValueId of_q = add(Op::matmul, {of_scores, alone(node_.operands[1])}, "_of_q");
+    const ValueId of_kt = add(Op::matmul, {swap_last_two(scaled_query()), of_scores}, "_of_kt");
+    const ValueId weights = has_sinks_ ? without_sinks(softmaxed) : softmaxed;
+    const ValueId of_v = add(Op::matmul, {swap_last_two(weights), g}, "_of_v");
+    return {
+        reshape(add(Op::mul, {of_q, scale()}, "_scaled"), shape(node_.operands[0])),
+        reshape(swap_last_two(sum_of_sharing(of_kt)), shape(node_.operands[1])),
+        reshape(sum_of_sharing(of_v), shape(node_.operands[2]))};
   }
 
  private:
+  ValueId scale() { return constant(node_.attributes.get<double>("scale"), node_.type.dtype, "_factor"); }
+  ValueId scaled_query() { return grouped(add(Op::mul, {node_.operands[0], scale()}, "_q")); }
+
+  ValueId scores() {
+    const ValueId kt = swap_last_two(alone(node_.operands[1]), "_kt");
+    ValueId scores = add(Op::matmul, {scaled_query(), kt}, "_scores");
+    if (const auto m = mask(scores)) {
+      if (dtype(*m) == Dtype::bool_) {
+        const ValueId forbidden = constant(lowest(dtype(scores)), dtype(scores), "_lowest");
+        scores = add(Op::select, {*m, scores, forbidden}, "_masked");
+      } else {
+        scores = add(Op::add, {scores, *m}, "_masked");
+      }
+    }
+    return has_sinks_ ? with_sinks(scores) : scores;
+  }
+
+  ValueId softmax() {
+    Attributes precise;
+    precise.set("precise", true);
+    return add(Op::softmax, {scores()}, "_weights", std::move(precise));
+  }
+
+  ValueId without_sinks(ValueId v) { return slice_last(v, 1, shape(v).back(), 1, "_kept"); }
+
+  // The gradient of a slice: zeros where it took nothing.
+  ValueId with_zeros_for_sinks(ValueId v, const Shape& whole) {
+    const auto last = static_cast<int64_t>(whole.size()) - 1;
+    Attributes attributes;
+    attributes.set("axes", std::vector<int64_t>{last});
+    attributes.set("low", std::vector<int64_t>{1});
+    attributes.set("high", std::vector<int64_t>{0});
+    return add(Op::pad, {v, constant(0, dtype(v))}, "_padded", std::move(attributes));
+  }
+
+  // Over the heads of q that share one of k and v.
+  ValueId sum_of_sharing(ValueId v) {
+    if (!is_grouped()) return v;
+    Attributes attributes;
+    attributes.set("axes", std::vector<int64_t>{2});
+    attributes.set("keepdims", true);
+    return add(Op::sum, {v}, "_sum", std::move(attributes));
+  }
+
   bool is_grouped() const { return heads_ > shared_; }
 
   // [batch, heads, ...] -> [batch, shared, heads of each, ...]
@@ -65,19 +131,36 @@ class Attention : Composer {
     return reshape(v, std::move(one), "_shared");
   }
 
-  ValueId masked(ValueId scores) {
-    const bool has_array = node_.operands.size() > (has_sinks_ ? 4u : 3u);
-    if (!is_causal_ && !has_array) return scores;
-    const ValueId mask = is_causal_ ? causal_mask(scores) : grouped(array_mask());
-    if (dtype(mask) != Dtype::bool_) return add(Op::add, {scores, mask}, "_masked");
-    const ValueId forbidden = constant(lowest(dtype(scores)), dtype(scores), "_lowest");
-    return add(Op::select, {mask, scores, forbidden}, "_masked");
+  // Where scores are kept (bool), or what is added to them.
+  std::optional<ValueId> mask(ValueId scores) {
+    if (is_causal_) return causal_mask(scores);
+    const bool has_array = inputs() > (has_sinks_ ? 4u : 3u);
+    if (!has_array) return std::nullopt;
+    return grouped(array_mask());
+  }
+
+  // Operands of attention itself: a gradient has three more.
+  size_t inputs() const {
+    return node_.operands.size() - (node_.op == Op::scaled_dot_product_attention ? 0 : 3);
   }
 
   // One for each head.
   ValueId array_mask() {
     const Shape q = shape(node_.operands[0]), k = shape(node_.operands[1]);
-    return to_.add_broadcast(node_.operands[3], {q[0], q[1], q[2], k[2]}, "_mask");
+    return to_.add_broadcast(boolean_or_numbers(), {q[0], q[1], q[2], k[2]}, "_mask");
+  }
+
+  // Before MLX made numbers of it: where(mask, 0, -inf).
+  ValueId boolean_or_numbers() {
+    const ValueId given = node_.operands[3];
+    if (!node_.attributes.get_or("of_bool", false)) return given;
+    const Node* select = to_.producer(given);
+    if (select && select->op == Op::broadcast) select = to_.producer(select->operands[0]);
+    if (!select || select->op != Op::select) return given;
+    const ValueId condition = select->operands[0];
+    const Node* then = to_.producer(select->operands[1], Op::constant);
+    const bool keeps = then && *then->attributes.find("value") == AttributeValue(0.0);
+    return keeps ? condition : add(Op::logical_not, {condition}, "_kept");
   }
 
   // The last query sees all keys, each before it one less.
@@ -95,7 +178,7 @@ class Attention : Composer {
     own[1] = is_grouped() ? shared_ : heads_;
     if (is_grouped()) own[2] = heads_ / shared_;
     const ValueId sinks = to_.add_broadcast(
-        reshape(node_.operands.back(), std::move(own), "_sinks"), std::move(column), "_sink");
+        reshape(node_.operands[inputs() - 1], std::move(own), "_sinks"), std::move(column), "_sink");
     return concatenate({sinks, scores}, rank(scores) - 1);
   }
 
@@ -108,7 +191,16 @@ class Attention : Composer {
 
 std::optional<ValueId> lower_attention(Rewriter& to, const Draft& node) {
   if (to.type(node.operands[0]).rank() != 4) return std::nullopt;
-  return Attention(to, node).run();
+  return Attention(to, node).forward();
+}
+
+std::vector<ValueId> lower_attention_with_logsumexp(Rewriter& to, const Draft& node) {
+  Attention attention(to, node);
+  return {attention.forward(), attention.logsumexp()};
+}
+
+std::vector<ValueId> lower_attention_vjp(Rewriter& to, const Draft& node) {
+  return Attention(to, node).backward();
 }
 
 }  // namespace autoperfect

@@ -152,6 +152,7 @@ std::optional<ValueId> lower_library_function(Rewriter& to, const Draft& node) {
     case Op::scaled_dot_product_attention:
       return lower_attention(to, node);
     case Op::cross_entropy:
+    case Op::cross_entropy_vjp:
       return lower_cross_entropy(to, node);
     default:
       return std::nullopt;

@@ -1,4 +1,7 @@
 // Composites: MLX's library functions, `mlx.fast` and the transformations' own nodes.
+#include <algorithm>
+#include <limits>
+
 #include "capture/applying.h"
 #include "mlx/fast.h"
 #include "mlx/transforms.h"
@@ -53,8 +56,7 @@ array rope(const Call& call) {
   return mx::vjp(forward, {x}, {x}).second[0];
 }
 
-array attention(const Call& call) {
-  const auto& in = call.in;
+array attend(const Call& call, const Arrays& in) {
   bool sinks = call.flag("sinks"), causal = call.flag("causal");
   bool masked = in.size() == (sinks ? 5u : 4u);
   return fast::scaled_dot_product_attention(
@@ -66,6 +68,48 @@ array attention(const Call& call) {
       masked ? std::optional(in[3]) : std::nullopt,
       sinks ? std::optional(in.back()) : std::nullopt,
       call.flag("force_fused"));
+}
+
+// Of the scores of each query. MLX hands it to its own gradient only, so here it is computed.
+array logsumexp(const Call& call, const Arrays& in) {
+  auto q = mx::astype(in[0], mx::float32) * mx::array(static_cast<float>(call.number("scale")));
+  auto k = mx::repeat(mx::astype(in[1], mx::float32), in[0].shape(1) / in[1].shape(1), 1);
+  auto scores = mx::matmul(q, mx::swapaxes(k, -1, -2));
+  int queries = scores.shape(-2), keys = scores.shape(-1);
+  auto lowest = mx::array(-std::numeric_limits<float>::infinity());
+  if (call.flag("causal"))
+    scores = mx::where(mx::tri(queries, keys, keys - queries, mx::bool_), scores, lowest);
+  bool sinks = call.flag("sinks");
+  if (in.size() == (sinks ? 5u : 4u))
+    scores = in[3].dtype() == mx::bool_ ? mx::where(in[3], scores, lowest) : scores + in[3];
+  if (sinks) {
+    auto column = mx::reshape(mx::astype(in.back(), mx::float32), {1, in[0].shape(1), 1, 1});
+    auto shape = scores.shape();
+    shape.back() = 1;
+    scores = mx::concatenate({mx::broadcast_to(column, shape), scores}, -1);
+  }
+  return mx::logsumexp(scores, std::vector<int>{-1}, true);
+}
+
+Arrays attention(const Call& call) {
+  Arrays out{attend(call, call.in)};
+  if (call.flag("logsumexp")) out.push_back(logsumexp(call, call.in));
+  return out;
+}
+
+Arrays attention_vjp(const Call& call) {
+  Arrays parts(call.in.begin(), call.in.begin() + 3);
+  auto forward = [&](const Arrays& qkv) {
+    Arrays in(call.in.begin(), call.in.end() - 3);
+    std::copy(qkv.begin(), qkv.end(), in.begin());
+    return Arrays{attend(call, in)};
+  };
+  return mx::vjp(forward, parts, {call.in.back()}).second;
+}
+
+array cross_entropy_vjp(const Call& call) {
+  auto loss = [&](const Arrays& in) { return Arrays{fast::cross_entropy(in[0], call.in[1])}; };
+  return mx::vjp(loss, {call.in[0]}, {call.in[3]}).second[0];
 }
 
 array last_axis(const Call& call) {
@@ -102,9 +146,13 @@ Arrays composite(const Call& call) {
     case Op::rope:
       return {rope(call)};
     case Op::scaled_dot_product_attention:
-      return {attention(call)};
+      return attention(call);
+    case Op::scaled_dot_product_attention_vjp:
+      return attention_vjp(call);
     case Op::cross_entropy:
       return {fast::cross_entropy(in[0], in[1])};
+    case Op::cross_entropy_vjp:
+      return {cross_entropy_vjp(call)};
     case Op::to_fp8:
       return {mx::to_fp8(in[0])};
     case Op::from_fp8:

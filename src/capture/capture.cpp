@@ -1,6 +1,7 @@
 #include "capture/capture.h"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 #include "capture/captured_data.h"
@@ -110,6 +111,7 @@ class Builder {
       primitive = nullptr;
     }
     if (mapped->op == Op::full) adapt_full(*mapped, operands, primitive);
+    if (is_boolean_mask(*mapped, operands)) mapped->attributes.set("of_bool", true);
     std::vector<TensorType> operand_types;
     for (auto operand : operands)
       operand_types.push_back(graph().type(operand));
@@ -130,6 +132,25 @@ class Builder {
       return;
     }
     mapped = {Op::copy, {}};
+  }
+
+  bool is_full_of(ValueId v, double number) {
+    auto* full = graph().producer(v);
+    if (!full || full->op != Op::full) return false;
+    auto* constant = graph().producer(full->operands[0]);
+    return constant && constant->op == Op::constant &&
+           *constant->attributes.find("value") == AttributeValue(number);
+  }
+
+  // Where a kernel of attention only adds its mask, MLX writes where(mask, full(0), full(-inf)) for a boolean
+  // one. What a program itself says in numbers is broadcast after that.
+  bool is_boolean_mask(const MappedPrimitive& mapped, const std::vector<ValueId>& operands) {
+    size_t results = mapped.op == Op::scaled_dot_product_attention ? 0 : 3;
+    if (results == 3 && mapped.op != Op::scaled_dot_product_attention_vjp) return false;
+    if (operands.size() != results + (mapped.attributes.has("sinks") ? 5 : 4)) return false;
+    auto* select = graph().producer(operands[3]);
+    return select && select->op == Op::select && is_full_of(select->operands[1], 0) &&
+           is_full_of(select->operands[2], -std::numeric_limits<double>::infinity());
   }
 
   ValueId add_barrier(const TracedNode& node, const std::vector<TensorType>& types) {

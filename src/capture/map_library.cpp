@@ -42,14 +42,21 @@ MappedPrimitive map_rope(const mx::array& output) {
   return mapped;
 }
 
-// With its second result, which only its own gradient reads, it is MLX's.
+MappedPrimitive attention(Op op, float scale, bool causal, bool sinks) {
+  auto mapped = with(op, {{"scale", double{scale}}});
+  return flagged(flagged(std::move(mapped), "causal", causal), "sinks", sinks);
+}
+
 MappedPrimitive map_attention(const mx::array& output) {
   auto [fallback, scale, causal, sinks, logsumexp, force_fused] =
       as<mx::fast::ScaledDotProductAttention>(output).state();
-  if (logsumexp) return {};
-  auto mapped = with(Op::scaled_dot_product_attention, {{"scale", double{scale}}});
-  mapped = flagged(flagged(std::move(mapped), "causal", causal), "sinks", sinks);
-  return flagged(std::move(mapped), "force_fused", force_fused);
+  auto mapped = attention(Op::scaled_dot_product_attention, scale, causal, sinks);
+  return flagged(flagged(std::move(mapped), "logsumexp", logsumexp), "force_fused", force_fused);
+}
+
+MappedPrimitive map_attention_vjp(const mx::array& output) {
+  auto [fallback, scale, causal, sinks] = as<mx::fast::ScaledDotProductAttentionVJP>(output).state();
+  return attention(Op::scaled_dot_product_attention_vjp, scale, causal, sinks);
 }
 
 MappedPrimitive map_fp8(const mx::array& output) {
@@ -72,6 +79,7 @@ const Table& library() {
       {"fast::LayerNormVJP", with_epsilon<mx::fast::LayerNormVJP, Op::layer_norm_vjp>},
       {"fast::RoPE", map_rope},
       {"fast::ScaledDotProductAttention", map_attention},
+      {"fast::ScaledDotProductAttentionVJP", map_attention_vjp},
       {"fast::ConvertFP8", map_fp8},
   };
   return table;

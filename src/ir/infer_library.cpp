@@ -121,7 +121,7 @@ Result<TensorType> infer_rope(const Types& operands, const Attributes& attribute
   return x;
 }
 
-Result<TensorType> infer_attention(const Types& operands, const Attributes& attributes) {
+Result<Types> infer_attention(Types operands, const Attributes& attributes) {
   bool causal = attributes.get_or("causal", false), sinks = attributes.get_or("sinks", false);
   auto op = Op::scaled_dot_product_attention;
   if (operands.size() < 3u + sinks || operands.size() > 4u + sinks)
@@ -144,14 +144,38 @@ Result<TensorType> infer_attention(const Types& operands, const Attributes& attr
   }
   if (sinks && !(operands.back() == TensorType{q.dtype, {q.shape[1]}}))
     return wrong_operand(op, "sinks", operands.back());
-  return TensorType{q.dtype, {q.shape[0], q.shape[1], q.shape[2], v.shape[3]}};
+  if (attributes.has("of_bool") && (!masked || operands[3].dtype == Dtype::bool_))
+    return rule_broken("attribute-value", fmt::format("'{}' has no mask of numbers", name(op)));
+  Types out{{q.dtype, {q.shape[0], q.shape[1], q.shape[2], v.shape[3]}}};
+  if (attributes.get_or("logsumexp", false))
+    out.push_back({Dtype::f32, {q.shape[0], q.shape[1], q.shape[2], 1}});
+  return out;
 }
 
-Result<TensorType> infer_cross_entropy(const TensorType& logits, const TensorType& targets) {
+Result<Types> infer_attention_vjp(const Types& operands, const Attributes& attributes) {
+  auto op = Op::scaled_dot_product_attention_vjp;
+  if (operands.size() < 6)
+    return rule_broken("arity", fmt::format("'{}' takes at least 6 operands", name(op)));
+  Attributes forward = attributes;
+  forward.set("logsumexp", true);
+  auto out = infer_attention({operands.begin(), operands.end() - 3}, forward);
+  if (!out) return out.errors();
+  if (!(operands.end()[-3] == (*out)[0])) return wrong_operand(op, "result", operands.end()[-3]);
+  if (!(operands.end()[-2] == (*out)[1])) return wrong_operand(op, "logsumexp", operands.end()[-2]);
+  if (!(operands.back() == (*out)[0])) return wrong_operand(op, "cotangent", operands.back());
+  return Types(operands.begin(), operands.begin() + 3);
+}
+
+Result<TensorType> infer_cross_entropy(Op op, const Types& operands) {
+  const auto &logits = operands[0], &targets = operands[1];
   bool fits = logits.rank() > 0 && is_floating(logits.dtype) && is_integer(targets.dtype) &&
               targets.shape == Shape(logits.shape.begin(), logits.shape.end() - 1);
-  if (!fits) return wrong_operand(Op::cross_entropy, "target", targets);
-  return TensorType{Dtype::f32, targets.shape};
+  if (!fits) return wrong_operand(op, "target", targets);
+  TensorType loss{Dtype::f32, targets.shape};
+  if (op == Op::cross_entropy) return loss;
+  if (!(operands[2] == loss)) return wrong_operand(op, "loss", operands[2]);
+  if (!(operands[3] == loss)) return wrong_operand(op, "cotangent", operands[3]);
+  return logits;
 }
 
 Result<TensorType> infer_fp8(Op op, const TensorType& operand, const Attributes& attributes) {

@@ -31,8 +31,9 @@ Result<TensorType> infer_number_of_elements(const TensorType& operand, const Att
 Result<Types> infer_custom_transforms(const Types& operands, const Attributes& attributes);
 Result<Types> infer_norm(Op op, const Types& operands);  // rms and layer, forward and vjp
 Result<TensorType> infer_rope(const Types& operands, const Attributes& attributes);
-Result<TensorType> infer_attention(const Types& operands, const Attributes& attributes);
-Result<TensorType> infer_cross_entropy(const TensorType& logits, const TensorType& targets);
+Result<Types> infer_attention(Types operands, const Attributes& attributes);
+Result<Types> infer_attention_vjp(const Types& operands, const Attributes& attributes);
+Result<TensorType> infer_cross_entropy(Op op, const Types& operands);  // and its vjp
 Result<TensorType> infer_fp8(Op op, const TensorType& operand, const Attributes& attributes);
 
 // Quantized

@@ -101,10 +101,9 @@ Result<TensorType> infer_composite(Op op, const Types& operands, const Attribute
       return infer_number_of_elements(operands[0], attributes);
     case Op::rope:
       return infer_rope(operands, attributes);
-    case Op::scaled_dot_product_attention:
-      return infer_attention(operands, attributes);
     case Op::cross_entropy:
-      return infer_cross_entropy(operands[0], operands[1]);
+    case Op::cross_entropy_vjp:
+      return infer_cross_entropy(op, operands);
     case Op::dequantize:
       return infer_dequantize(operands, attributes);
     case Op::to_fp8:
@@ -154,6 +153,10 @@ Result<Types> infer(Op op, const Types& operands, const Attributes& attributes) 
     case Op::layer_norm:
     case Op::layer_norm_vjp:
       return infer_norm(op, operands);
+    case Op::scaled_dot_product_attention:
+      return infer_attention(operands, attributes);
+    case Op::scaled_dot_product_attention_vjp:
+      return infer_attention_vjp(operands, attributes);
     case Op::quantize:
       return infer_quantize(operands, attributes);
     case Op::depends:

@@ -56,6 +56,8 @@ def programs():
     )
     keep = mx.tril(mx.ones((16, 24), dtype=mx.bool_))
     cases["attention bool mask"] = lambda q, k, v, m: attention(q, k, v, mask=m), (*heads(), keep)
+    keys = tuple(heads(mx.bfloat16))
+    cases["attention bool mask bfloat16"] = lambda q, k, v, m: attention(q, k, v, mask=m), (*keys, keep)
     cases["attention added mask"] = lambda q, k, v, m: attention(q, k, v, mask=m), (*heads(), normal(16, 24))
     targets = mx.arange(32) * 3
     cases["cross entropy"] = lambda x, t: mx.fast.cross_entropy(x, t).mean(), (normal(32, 128), targets)
@@ -63,6 +65,55 @@ def programs():
         lambda x, t: nn.losses.cross_entropy(x, t, label_smoothing=0.1, reduction="none"),
         (normal(32, 128), targets),
     )
+    return cases
+
+
+def loss_and_gradients(function, argnums):
+    """The value and the gradients of a weighted sum of what a function gives."""
+
+    def loss(*arguments):
+        y = function(*arguments)
+        return (y * mx.arange(y.shape[-1], dtype=y.dtype)).sum()
+
+    def both(*arguments):
+        value, gradients = mx.value_and_grad(loss, argnums)(*arguments)
+        return [value, *gradients]
+
+    return both
+
+
+def rotate(x):
+    return mx.fast.rope(x, 64, traditional=False, base=10000.0, scale=1.0, offset=3)
+
+
+def gradients():
+    """name -> (function, arguments)"""
+    cases = {}
+
+    def add(name, function, arguments, argnums):
+        for of in {argnums, argnums[:1], argnums[-1:]}:
+            cases[f"gradient of {name} by {of}"] = loss_and_gradients(function, of), arguments
+
+    for dtype in (mx.float32, mx.bfloat16, mx.float16):
+        kind = str(dtype).split(".")[-1]
+        x, w = normal(4, 8, 256, dtype=dtype), normal(256, dtype=dtype)
+        add(f"rms_norm {kind}", lambda x, w: mx.fast.rms_norm(x, w, 1e-5), (x, w), (0, 1))
+        add(f"rms_norm without weight {kind}", lambda x: mx.fast.rms_norm(x, None, 1e-5), (x,), (0,))
+        add(f"layer_norm {kind}", lambda x, w, b: mx.fast.layer_norm(x, w, b, 1e-5), (x, w, w + 1), (0, 1, 2))
+        add(f"layer_norm without bias {kind}", lambda x, w: mx.fast.layer_norm(x, w, None, 1e-5), (x, w), (0, 1))
+        add(f"layer_norm alone {kind}", lambda x: mx.fast.layer_norm(x, None, None, 1e-5), (x,), (0,))
+        add(f"cross_entropy {kind}", mx.fast.cross_entropy, (normal(32, 128, dtype=dtype), mx.arange(32) * 3), (0,))
+        add(f"rope {kind}", rotate, (normal(2, 8, 16, 64, dtype=dtype),), (0,))
+        for length in (16, 128):  # at 128 a GPU has a gradient of its own
+            q, k = normal(2, 8, length, 64, dtype=dtype), normal(2, 2, length, 64, dtype=dtype)
+            name = f"{length} queries {kind}"
+            add(f"attention of {name}", attention, (q, k, k + 1), (0, 1, 2))
+            add(f"causal attention of {name}", lambda q, k, v: attention(q, k, v, mask="causal"), (q, k, k + 1), (0, 1, 2))
+            added = normal(length, length, dtype=dtype)
+            add(f"attention with added mask of {name}", lambda q, k, v, m: attention(q, k, v, mask=m), (q, k, k, added), (0, 1, 2))
+    q, k = normal(2, 8, 128, 64, dtype=mx.bfloat16), normal(2, 2, 128, 64, dtype=mx.bfloat16)
+    keep = mx.tril(mx.ones((128, 128), dtype=mx.bool_))
+    add("attention with bool mask", lambda q, k, v, m: attention(q, k, v, mask=m), (q, k, k, keep), (0, 1, 2))
     return cases
 
 
@@ -80,7 +131,7 @@ def canonical(function, arguments, device):
 def differing():
     """Names of the programs whose canonical text is another on the GPU, with both texts."""
     found = {}
-    for name, (function, arguments) in programs().items():
+    for name, (function, arguments) in (programs() | gradients()).items():
         gpu, cpu = canonical(function, arguments, mx.gpu), canonical(function, arguments, mx.cpu)
         if gpu != cpu:
             found[name] = f"GPU:\n{gpu}\nCPU:\n{cpu}"
@@ -105,5 +156,5 @@ if __name__ == "__main__":
     bad = differing()
     for name, texts in bad.items():
         print(f"FAILED {name}\n{texts}")
-    print(f"{len(programs()) - len(bad)} passed, {len(bad)} failed")
+    print(f"{len(programs()) + len(gradients()) - len(bad)} passed, {len(bad)} failed")
     sys.exit(bool(bad))

@@ -274,6 +274,43 @@ TEST(OpSurface, Attention) {
   EXPECT_EQ(surface.count(Op::scaled_dot_product_attention), 18);
 }
 
+// With the second result that its gradient reads, and that gradient.
+TEST(OpSurface, AttentionGradients) {
+  Surface surface;
+  auto stream = mx::default_stream(mx::Device::cpu);
+  auto unused = [](const Arrays& in) { return in; };
+  for (auto dtype : {mx::float16, mx::bfloat16, mx::float32}) {
+    auto q = numbers({1, 4, 5, 8}, dtype), k = numbers({1, 2, 7, 8}, dtype, 1),
+         v = numbers({1, 2, 7, 6}, dtype, 2);
+    auto g = numbers({1, 4, 5, 6}, dtype, 3), totals = numbers({1, 4, 5, 1}, mx::float32, 4);
+    for (bool causal : {false, true}) {
+      auto attend = [=](const Arrays& in) {
+        return Arrays{fast::scaled_dot_product_attention(in[0], in[1], in[2], 0.25f, causal ? "causal" : "")};
+      };
+      auto scores = mx::matmul(
+          mx::astype(q, mx::float32) * 0.25f,
+          mx::swapaxes(mx::repeat(mx::astype(k, mx::float32), 2, 1), 2, 3));
+      if (causal)
+        scores =
+            mx::where(mx::tri(5, 7, 2, mx::bool_), scores, array(-std::numeric_limits<float>::infinity()));
+      auto whole = [=](const Arrays& in) {
+        auto primitive = std::make_shared<fast::ScaledDotProductAttention>(
+            stream, unused, 0.25f, causal, false, true, false);
+        return array::make_arrays({g.shape(), {1, 4, 5, 1}}, {dtype, mx::float32}, primitive, in);
+      };
+      auto gradient = [=](const Arrays& in) {
+        auto primitive =
+            std::make_shared<fast::ScaledDotProductAttentionVJP>(stream, unused, 0.25f, causal, false);
+        return array::make_arrays({q.shape(), k.shape(), v.shape()}, {dtype, dtype, dtype}, primitive, in);
+      };
+      auto out = attend({q, k, v})[0];
+      surface.check("with logsumexp", whole, {q, k, v}, {out, mx::logsumexp(scores, -1, true)});
+      surface.check("gradient", gradient, {q, k, v, out, totals, g}, mx::vjp(attend, {q, k, v}, {g}).second);
+    }
+  }
+  EXPECT_EQ(surface.count(Op::scaled_dot_product_attention_vjp), 6);
+}
+
 TEST(OpSurface, OtherNodesOfTransformations) {
   Surface surface;
   auto logits = numbers({3, 5}, mx::float32), targets = array({0, 4, 2});
@@ -282,6 +319,14 @@ TEST(OpSurface, OtherNodesOfTransformations) {
     return Arrays{kept_whole<fast::CrossEntropy>(like, in)};
   };
   surface.check("cross_entropy", loss, {logits, targets}, {fast::cross_entropy(logits, targets)});
+  auto given = numbers({3}, mx::float32, 1);
+  auto gradient = [](const Arrays& in) { return Arrays{kept_whole<fast::CrossEntropyVJP>(in[0], in)}; };
+  auto of_logits = [=](const Arrays& in) { return Arrays{fast::cross_entropy(in[0], targets)}; };
+  surface.check(
+      "cross_entropy_vjp",
+      gradient,
+      {logits, targets, given, given},
+      mx::vjp(of_logits, {logits}, {given}).second);
   for (bool inverted : {false, true}) {
     auto count = [=](const Arrays& in) {
       auto stream = mx::default_stream(mx::Device::cpu);
@@ -311,7 +356,12 @@ TEST(OpSurface, OtherNodesOfTransformations) {
   };
   auto unpacked = mx::dequantize(packed[0], packed[1], packed[2], 32, 4);
   surface.check("dequantize", unpack, packed, {unpacked});
-  for (Op op : {Op::cross_entropy, Op::number_of_elements, Op::custom_transforms, Op::dequantize})
+  for (Op op :
+       {Op::cross_entropy,
+        Op::cross_entropy_vjp,
+        Op::number_of_elements,
+        Op::custom_transforms,
+        Op::dequantize})
     EXPECT_GE(surface.count(op), 1) << name(op);
 }
 

@@ -48,8 +48,12 @@ ONLY_TRACED(fast::RoPE)
 NO_GRADIENT(fast::RoPE)
 ONLY_TRACED(fast::ScaledDotProductAttention)
 NO_GRADIENT(fast::ScaledDotProductAttention)
+ONLY_TRACED(fast::ScaledDotProductAttentionVJP)
 NO_GRADIENT(fast::CrossEntropy)
 void fast::CrossEntropy::eval_gpu(const std::vector<array>&, std::vector<array>&) {
+  only_traced();
+}
+void fast::CrossEntropyVJP::eval_gpu(const std::vector<array>&, std::vector<array>&) {
   only_traced();
 }
 
