@@ -1,20 +1,26 @@
 """One contract, three ways to run it: the KernelIR reference executor, KernelIR raised to MLX operations, and the kernel
-generated from it. The first says what is right, the second is the fallback, the third is what runs.
+generated from it. The first says what is right, the second is the fallback, the third is what runs. For some contracts
+there is a fourth: kernels that a language model wrote, from recorded answers, admitted by the same gate.
 
 For programs that are one region. A buffer of the contract is named after its argument: %x0, %x1.
 """
 
 import dataclasses
+import os
 import re
 import sys
+
+os.environ.setdefault("AUTOPERFECT_CACHE", "off")  # kernels written for earlier runs would compete as well
 
 import accuracy
 import harness
 import product
+import recorded
 import report
 import timing
 
 NAMES = ["layer_norm", "softmax", "rms_norm", "gelu_tanh", "swiglu", "mean_var"]
+WRITTEN = ["softmax", "layer_norm", "rms_residual", "column_sums"]  # of benchmarks/recorded.py, all in language cpu
 BUFFER = re.compile(r"^ *in %x(\d+): \w+\[(.*)\]", re.MULTILINE)
 
 
@@ -66,6 +72,32 @@ def row(result):
     return cells.rstrip()
 
 
+def measure_written(name):
+    """Medians in seconds: MLX's best, the best built-in schedule's, and the fastest admitted draft's."""
+    row = product.tune_kernel(recorded.kernel(name), recorded.request("cpu"))
+    admitted = [a for a in row["attempts"] if a["round"] > 0 and a["admitted"] and a["seconds"] > 0]
+    drafts = len({a["variant"] for a in row["attempts"] if a["round"] > 0})
+    if not admitted:
+        return {"name": name, "drafts": drafts, "admitted": 0}
+    best = min(admitted, key=lambda attempt: attempt["seconds"])
+    mlx, generated, written = min(row["baselines"].values()), best["built_in_seconds"], best["seconds"]
+    return {"name": name, "drafts": drafts, "admitted": len(admitted), "mlx": mlx, "generated": generated, "written": written}
+
+
+def show_written():
+    models = ", ".join(recorded.models())
+    print(f"\nWritten by {models}, from recorded answers; median ms")
+    print(f"{'':24} {'admitted':>10} {'MLX':>9} {'generated':>9} {'written':>9} {'/generated':>10} {'/MLX':>6}")
+    rows = [measure_written(name) for name in WRITTEN]
+    for row in rows:
+        head = f"{row['name']:24} {row['admitted']:>4} of {row['drafts']:>2}"
+        if row["admitted"]:
+            times = " ".join(f"{row[key] * 1e3:9.3f}" for key in ("mlx", "generated", "written"))
+            head += f" {times} {row['generated'] / row['written']:10.2f} {row['mlx'] / row['written']:6.1f}"
+        print(head, flush=True)
+    return rows
+
+
 def main():
     chosen = harness.options(__doc__, sizes=["256x1024"], dtypes=["f32", "bf16"], iterations=3)
     about = harness.machine.describe()
@@ -77,6 +109,8 @@ def main():
             for dtype in chosen.dtype:
                 results.append(measure(workload, size, dtype, chosen))
                 print(row(results[-1]), flush=True)
+    if not chosen.only:
+        show_written()
     cases = [dataclasses.asdict(result) for result in results]
     report.write_json("KernelIR against generated", about, [report.without_nan(case) for case in cases], chosen)
     sys.exit(0 if all(result.accuracy.correct for result in results) else 1)

@@ -76,6 +76,12 @@ def machine():
     return _core.machine()
 
 
+def tune_kernel(text, request):
+    """What became of a KernelIR text and of every candidate for it, see autoperfect.tune for the request: an outcome as
+    a dict, with its "attempts", "text" and "evidence"."""
+    return _core.tune_kernels([text], request)[0]
+
+
 def version():
     return autoperfect.__version__
 

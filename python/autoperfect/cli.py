@@ -1,5 +1,6 @@
 """The ``autoperfect`` command: the program that lies beside this file, and ``module:function`` programs through Python."""
 
+import argparse
 import importlib
 import os
 import pathlib
@@ -24,10 +25,8 @@ def _argument(text):
     return mx.zeros(shape, getattr(mx, _DTYPES[found[1]]))
 
 
-def _show(command, program, types):
+def _load(program):
     import mlx.core as mx
-
-    import autoperfect
 
     mx.set_default_device(mx.cpu)  # kernels are for the CPU; where MLX has a GPU it would be the default
     module, name = program.split(":")
@@ -35,6 +34,39 @@ def _show(command, program, types):
     function = importlib.import_module(module)
     for part in name.split("."):
         function = getattr(function, part)
+    return function
+
+
+def _tune(program, words):
+    import autoperfect
+
+    parser = argparse.ArgumentParser(prog="autoperfect tune module:function", description=autoperfect.tune.__doc__.split("\n")[0])
+    parser.add_argument("types", nargs="*", help="of the arguments: f32[4,8] ...")
+    parser.add_argument("--model", help="who writes kernels: URL, command:..., folder:..., replay:...")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the model")
+    parser.add_argument("--language", default="cpu")
+    for name, value in (("variants", 4), ("repairs", 2), ("rounds", 1)):
+        parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--budget", type=float, help="seconds after which nothing more is asked")
+    parser.add_argument("--isolation", help="least level: none, process, seccomp, landlock")
+    parser.add_argument("--progress", action="store_true", default=None, help="show it also when not on a terminal")
+    chosen = vars(parser.parse_args(words))
+    settings = dict(setting.partition("=")[::2] for setting in chosen.pop("set"))
+    arguments = [_argument(text) for text in chosen.pop("types")]
+    try:
+        print(autoperfect.tune(_load(program), *arguments, settings=settings, **chosen), end="")
+    except KeyboardInterrupt:
+        print("autoperfect: stopped; kernels that won so far are kept", file=sys.stderr)
+        sys.exit(130)
+    except ValueError as error:
+        print(f"autoperfect: error: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+def _show(command, program, types):
+    import autoperfect
+
+    function = _load(program)
     arguments = [_argument(text) for text in types]
     fast = autoperfect.compile(function)
     explained = autoperfect.explain(fast, *arguments)
@@ -46,7 +78,10 @@ def main():
     if not program.is_file():
         sys.exit(f"autoperfect: {program} is missing: build the target autoperfect-cli")
     arguments = sys.argv[1:]
-    if len(arguments) > 1 and arguments[0] in ("capture", "explain") and re.fullmatch(r"[\w.]+:[\w.]+", arguments[1]):
+    is_program = len(arguments) > 1 and re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", arguments[1])
+    if is_program and arguments[0] == "tune":
+        return _tune(arguments[1], arguments[2:])
+    if is_program and arguments[0] in ("capture", "explain"):
         return _show(arguments[0], arguments[1], arguments[2:])
     os.execv(program, [str(program), *arguments])
 

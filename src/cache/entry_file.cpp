@@ -53,7 +53,11 @@ std::string describe(const CacheEntry& entry) {
       {"grain", launch.grain},
       {"align", launch.align},
       {"scratch_bytes", launch.scratch_bytes},
-      {"partial_bytes", launch.partial_bytes}};
+      {"partial_bytes", launch.partial_bytes},
+      {"alignment", candidate.guards.alignment},
+      {"sizes", json::array()}};
+  for (auto& guard : candidate.guards.sizes)
+    text["sizes"].push_back({guard.axis, guard.multiple, guard.least, guard.most});
   return text.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -84,6 +88,21 @@ bool read_parallel(const json& object, std::vector<AxisId>& parallel) {
   return true;
 }
 
+bool read_guards(const json& object, Guards& guards) {
+  constexpr int64_t largest_alignment = 64;  // of result buffers
+  auto sizes = object.find("sizes");
+  if (sizes == object.end() || !sizes->is_array()) return false;
+  for (auto& row : *sizes) {
+    if (!row.is_array() || row.size() != 4) return false;
+    for (auto& number : row)
+      if (!number.is_number_integer()) return false;
+    SizeGuard guard{row[0].get<AxisId>(), row[1], row[2], row[3]};
+    if (guard.axis < 0 || guard.axis >= 64 || guard.multiple < 1) return false;
+    guards.sizes.push_back(guard);
+  }
+  return read_integer(object, "alignment", 1, guards.alignment) && guards.alignment <= largest_alignment;
+}
+
 bool read_description(const std::string& text, CacheEntry& entry) {
   if (text.size() > largest_description) return false;
   json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -98,7 +117,8 @@ bool read_description(const std::string& text, CacheEntry& entry) {
          read_text(object, "provenance", candidate.provenance) && read_parallel(object, launch.parallel) &&
          read_integer(object, "grain", 1, launch.grain) && read_integer(object, "align", 1, launch.align) &&
          read_integer(object, "scratch_bytes", 0, launch.scratch_bytes) &&
-         read_integer(object, "partial_bytes", 0, launch.partial_bytes);
+         read_integer(object, "partial_bytes", 0, launch.partial_bytes) &&
+         read_guards(object, candidate.guards);
 }
 
 }  // namespace

@@ -12,7 +12,13 @@
 
 namespace autoperfect::cli {
 
-enum ExitCode : int { exit_ok = 0, exit_bad_input = 1, exit_usage = 2, exit_internal = 3 };
+enum ExitCode : int {
+  exit_ok = 0,
+  exit_bad_input = 1,
+  exit_usage = 2,
+  exit_internal = 3,
+  exit_interrupted = 130
+};
 
 using Action = std::function<int()>;
 
@@ -33,6 +39,7 @@ Action declare_generate(CLI::App& app);
 Action declare_gate(CLI::App& app);
 Action declare_prompt(CLI::App& app);
 Action declare_ask(CLI::App& app);
+Action declare_tune(CLI::App& app);
 Action declare_capture(CLI::App& app);
 Action declare_explain(CLI::App& app);
 Action declare_cache(CLI::App& app);

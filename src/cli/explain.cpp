@@ -8,19 +8,14 @@
 
 #include "cli/command.h"
 #include "cli/input.h"
+#include "cli/programs.h"
 #include "ir/attribute_text.h"
-#include "pipeline/pipeline.h"
 
 namespace autoperfect::cli {
 
 namespace {
 
 namespace mx = mlx::core;
-
-struct Options {
-  std::string path;
-  std::vector<std::string> types;
-};
 
 // Placeholders: a program is compiled for types, not for values.
 mx::array placeholder(const TensorType& type) {
@@ -44,16 +39,13 @@ void use_cpu() {
   mx::set_default_device(mx::Device::cpu);
 }
 
-bool is_exported(const std::string& path) {
-  return path.ends_with(".mlxfn");
-}
-
 int report(const std::vector<Diagnostic>& errors) {
   std::fputs((format(errors) + "\n").c_str(), stderr);
   return exit_bad_input;
 }
 
-int with_exported(const Options& options, const std::function<void(const std::vector<mx::array>&)>& use) {
+int with_exported(
+    const ProgramArguments& options, const std::function<void(const std::vector<mx::array>&)>& use) {
   use_cpu();
   auto arguments = arguments_of(options.types);
   if (!arguments) return report(arguments.errors());
@@ -70,7 +62,9 @@ int with_exported(const Options& options, const std::function<void(const std::ve
   return exit_ok;
 }
 
-Status explain_graph(const Graph& graph) {
+}  // namespace
+
+Status explain_graph(const Graph& graph, const CompileOptions& options) {
   use_cpu();
   std::vector<mx::array> arguments;
   for (const auto& input : graph.inputs)
@@ -88,21 +82,30 @@ Status explain_graph(const Graph& graph) {
           "explain the program itself, as module:function"};
   mx::eval(arguments);
   auto function = [&](const std::vector<mx::array>& inputs) { return interpret(graph, inputs); };
-  write_output(explain(*Program::build(function, arguments)));
+  write_output(explain(*Program::build(function, arguments, options)));
   return Success{};
 }
 
-std::shared_ptr<Options> declare(CLI::App& app, const char* what) {
-  auto options = std::make_shared<Options>();
-  app.add_option("program", options->path, what);
-  app.add_option("types", options->types, "of the arguments of an exported function: f32[4,8] ...");
-  return options;
+bool is_exported(const std::string& path) {
+  return path.ends_with(".mlxfn");
 }
 
-}  // namespace
+void add_program_arguments(CLI::App& app, ProgramArguments& arguments, const char* what) {
+  app.add_option("program", arguments.path, what);
+  app.add_option("types", arguments.types, "of the arguments of an exported function: f32[4,8] ...");
+}
+
+int explain_exported(const ProgramArguments& program, const CompileOptions& options) {
+  return with_exported(program, [&](const std::vector<mx::array>& arguments) {
+    auto function = mx::import_function(program.path);
+    write_output(explain(*Program::build(
+        [&](const std::vector<mx::array>& inputs) { return function(inputs); }, arguments, options)));
+  });
+}
 
 Action declare_capture(CLI::App& app) {
-  auto options = declare(app, "FILE.mlxfn, or module:function");
+  auto options = std::make_shared<ProgramArguments>();
+  add_program_arguments(app, *options, "FILE.mlxfn, or module:function");
   return [options] {
     return with_exported(*options, [&](const std::vector<mx::array>& arguments) {
       write_output(print(capture_file(options->path, arguments).graph));
@@ -111,15 +114,12 @@ Action declare_capture(CLI::App& app) {
 }
 
 Action declare_explain(CLI::App& app) {
-  auto options = declare(app, "a graph (standard input when absent), FILE.mlxfn, or module:function");
+  auto options = std::make_shared<ProgramArguments>();
+  add_program_arguments(
+      app, *options, "a graph (standard input when absent), FILE.mlxfn, or module:function");
   return [options] {
-    if (!is_exported(options->path))
-      return with_parsed<Graph>(options->path, parse_graph, [](Graph graph) { return explain_graph(graph); });
-    return with_exported(*options, [&](const std::vector<mx::array>& arguments) {
-      auto function = mx::import_function(options->path);
-      write_output(explain(*Program::build(
-          [&](const std::vector<mx::array>& inputs) { return function(inputs); }, arguments)));
-    });
+    if (is_exported(options->path)) return explain_exported(*options);
+    return with_parsed<Graph>(options->path, parse_graph, [](Graph graph) { return explain_graph(graph); });
   };
 }
 

@@ -1,5 +1,7 @@
 #include "dispatch/dispatch.h"
 
+#include <algorithm>
+
 #include "dispatch/kernel_primitive.h"
 #include "mlx/utils.h"
 
@@ -9,6 +11,13 @@ namespace {
 
 namespace mx = mlx::core;
 using Arrays = std::vector<mx::array>;
+
+bool admits(const Guards& guards, const AxisSizes& sizes) {
+  return std::all_of(guards.sizes.begin(), guards.sizes.end(), [&](const SizeGuard& guard) {
+    int64_t size = sizes[guard.axis];
+    return size >= guard.least && size <= guard.most && size % guard.multiple == 0;
+  });
+}
 
 Arrays run_fallback(const Graph& fallback, const Arrays& inputs, const mx::Stream& stream) {
   if (stream == mx::default_stream(mx::default_device())) return interpret(fallback, inputs);
@@ -25,6 +34,7 @@ Arrays dispatch(
   auto stream = mx::to_stream(stream_or_device);
   std::optional<AxisSizes> sizes;
   if (executable->loaded && stream.device == mx::Device::cpu) sizes = axis_sizes(executable->kernel, inputs);
+  if (sizes && !admits(executable->guards, *sizes)) sizes.reset();
   if (!sizes) return run_fallback(executable->fallback, inputs, stream);
   std::vector<mx::Shape> shapes;
   std::vector<mx::Dtype> dtypes;

@@ -18,10 +18,12 @@ struct Executable {
   Kernel kernel;
   Graph fallback;  // raise(kernel)
   std::shared_ptr<LoadedKernel> loaded;
+  Guards guards = {};  // what `loaded` assumes beyond the contract
 };
 
-// The outputs as lazy arrays. Inputs must have the kernel's dtypes and its shapes up to dynamic axes;
-// otherwise the fallback runs. Non-contiguous inputs are made contiguous first.
+// The outputs as lazy arrays. Inputs must have the kernel's dtypes and its shapes up to dynamic axes, and
+// sizes must be what the guards admit; otherwise the fallback runs. Inputs that are not contiguous, or less
+// aligned than the guards ask for, are copied first.
 std::vector<mlx::core::array> dispatch(
     const std::shared_ptr<const Executable>& executable,
     const std::vector<mlx::core::array>& inputs,

@@ -59,7 +59,9 @@ bool match_buffer(const Buffer& buffer, const mx::array& input, AxisSizes& sizes
 
 void add_input(Run& run, const mx::array& input) {
   run.in.push_back(input.data<char>());
-  if (input.flags().row_contiguous) return;
+  auto address = reinterpret_cast<uintptr_t>(run.in.back());
+  bool aligned = address % static_cast<uintptr_t>(run.executable->guards.alignment) == 0;
+  if (input.flags().row_contiguous && aligned) return;
   StridedSource source{input.data<char>(), static_cast<int64_t>(input.itemsize()), {}, {}};
   source.shape.assign(input.shape().begin(), input.shape().end());
   source.strides.assign(input.strides().begin(), input.strides().end());

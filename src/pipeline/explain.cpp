@@ -2,13 +2,16 @@
 // by how much.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
+#include <sstream>
 
 #include "cache/cache.h"
 #include "ir/graph_text.h"
 #include "ir/kernel_text.h"
 #include "pipeline/evidence.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/tune_kernels.h"
 #include "tune/machine.h"
 
 namespace autoperfect {
@@ -54,6 +57,31 @@ std::string gate_text(const Evidence& evidence) {
       evidence.isolation);
 }
 
+// Where its life ended, with the reason; the text of the reason may have several lines.
+std::string attempt_text(const Attempt& attempt) {
+  std::string time = attempt.seconds > 0 ? time_text(attempt.seconds) : "";
+  std::string end = attempt.won                                  ? "won"
+                    : attempt.admitted && attempt.reason.empty() ? "admitted"
+                                                                 : "rejected";
+  std::string text = fmt::format(
+      "  {:>10}  {:<8} {}{}\n", time, end, attempt.name, end == "rejected" ? " (" + attempt.stage + ")" : "");
+  std::istringstream reason(attempt.reason);
+  for (std::string line; std::getline(reason, line);)
+    text += "                " + line + "\n";
+  return text;
+}
+
+std::string timings_text(const RegionOutcome& outcome, double bytes) {
+  std::string text;
+  for (auto& t : outcome.timings) {
+    // A cached decision may come from another number of rows: the share is that of the call that was timed.
+    double share = bytes / t.median / this_machine().copy_bytes_per_second;
+    text +=
+        fmt::format("  {:>10}  {:<64} {:.0f}% of the copy limit\n", time_text(t.median), t.name, 100 * share);
+  }
+  return text;
+}
+
 std::string region_text(const Program& program, size_t r) {
   auto& outcome = program.outcomes()[r];
   auto& region = outcome.region;
@@ -65,24 +93,28 @@ std::string region_text(const Program& program, size_t r) {
       time_text(region.cost.unfused_seconds),
       time_text(region.cost.fused_seconds),
       static_cast<double>(region.cost.bytes_saved) / 1048576.0);
-  text +=
+  return text + explain(outcome);
+}
+
+}  // namespace
+
+std::string explain(const RegionOutcome& outcome) {
+  std::string text =
       fmt::format("  signature: {}{}\n", outcome.signature, outcome.from_cache ? " (from cache)" : " (new)");
   text += outcome.use_mlx ? fmt::format("  MLX stays: {}\n", outcome.reason)
                           : fmt::format("  kernel: {}\n", outcome.winner.provenance);
   Evidence evidence = parse_evidence(outcome.evidence);
-  text += gate_text(evidence);
-  for (auto& t : outcome.timings) {
-    // A cached decision may come from another number of rows: the share is that of the call that was timed.
-    double share = evidence.bytes / t.median / this_machine().copy_bytes_per_second;
-    text +=
-        fmt::format("  {:>10}  {:<64} {:.0f}% of the copy limit\n", time_text(t.median), t.name, 100 * share);
+  text += gate_text(evidence) + timings_text(outcome, evidence.bytes);
+  for (auto& attempt : outcome.attempts) {
+    bool is_told_by_its_time =
+        attempt.round == 0 &&
+        std::any_of(outcome.timings.begin(), outcome.timings.end(), [&](const Timing& t) {
+          return t.name == attempt.name;
+        });
+    if (!is_told_by_its_time) text += attempt_text(attempt);
   }
-  for (auto& rejected : outcome.rejected)
-    text += "  rejected: " + rejected + "\n";
   return text;
 }
-
-}  // namespace
 
 std::string explain(const Program& program) {
   auto& graph = program.graph();

@@ -14,6 +14,7 @@
 #include "fuse/plan_text.h"
 #include "gate/gate.h"
 #include "pipeline/stage_times.h"
+#include "tune/tune.h"
 
 namespace autoperfect {
 
@@ -29,6 +30,7 @@ struct CompileOptions {
   FuseOptions fuse;
   RegionCode region_code = RegionCode::tuned;
   size_t schedule = 0;  // of `untimed`: which of the schedules, modulo their number
+  TuneOptions tune;     // a model to ask, drafts to try
   bool strict = false;  // tests: a bug of ours is thrown, not answered with plain MLX
 };
 
@@ -44,6 +46,9 @@ struct RegionOutcome {
   std::vector<Timing> timings;        // of this or the cached run, baselines included
   std::string evidence;               // JSON
   std::vector<std::string> rejected;  // provenance: why
+  std::vector<Attempt> attempts;      // of every author, in order
+
+  void take(Decision decision);  // all of the above that tuning decides
 };
 
 struct Steps;  // of a call, see steps.h

@@ -104,7 +104,7 @@ void Program::tune_regions(const CompileOptions& options) {
     auto& outcome = outcomes_[r];
     if (outcome.signature.empty()) continue;
     if (options.region_code == RegionCode::raised) {
-      executables_[r] = make_executable(outcome.kernel, nullptr);
+      executables_[r] = make_executable(outcome.kernel, Runnable{});
       continue;
     }
     auto plain = [this, &outcome] { return plain_function(outcome.region, outcome.kernel); };
@@ -112,23 +112,29 @@ void Program::tune_regions(const CompileOptions& options) {
     tasks.push_back({outcome.kernel, runners.back().get()});
     region_of_task.push_back(r);
   }
-  TuneOptions tune_options;
+  TuneOptions tune_options = options.tune;
   if (options.region_code == RegionCode::untimed) tune_options.untimed_schedule = options.schedule;
   auto decisions = tune(tasks, this_machine(), tune_options);
   for (size_t t = 0; t < decisions.size(); ++t) {
     auto& decision = decisions[t];
     auto& outcome = outcomes_[region_of_task[t]];
-    outcome.from_cache = decision.from_cache;
-    outcome.use_mlx = decision.use_mlx;
-    outcome.reason = decision.reason;
-    outcome.winner = decision.winner;
-    outcome.timings = decision.timings;
-    outcome.evidence = decision.evidence;
-    outcome.rejected = decision.rejected;
-    if (decision.use_mlx) continue;
-    executables_[region_of_task[t]] = make_executable(outcome.kernel, decision.loaded);
-    plain_ = false;
+    if (!decision.use_mlx) {
+      executables_[region_of_task[t]] = make_executable(outcome.kernel, decision.runnable);
+      plain_ = false;
+    }
+    outcome.take(std::move(decision));
   }
+}
+
+void RegionOutcome::take(Decision decision) {
+  from_cache = decision.from_cache;
+  use_mlx = decision.use_mlx;
+  reason = std::move(decision.reason);
+  winner = std::move(decision.winner);
+  timings = std::move(decision.timings);
+  evidence = std::move(decision.evidence);
+  rejected = std::move(decision.rejected);
+  attempts = std::move(decision.attempts);
 }
 
 // The region as MLX runs it: from the captured primitives, or, where the region holds only a part of one,

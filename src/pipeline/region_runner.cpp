@@ -67,7 +67,21 @@ Tensor to_tensor(const mx::array& source) {
 }
 
 RegionRunner::RegionRunner(Kernel kernel, std::function<ArrayFunction()> plain, mx::Stream stream)
-    : kernel_(std::move(kernel)), plain_(std::move(plain)), stream_(stream) {}
+    : kernel_(std::move(kernel)), graph_(raise(kernel_)), plain_(std::move(plain)), stream_(stream) {}
+
+Result<std::vector<Tensor>> RegionRunner::evaluate(const Graph& graph, const std::vector<Tensor>& inputs) {
+  try {
+    std::vector<mx::array> arrays;
+    for (auto& tensor : inputs)
+      arrays.push_back(to_array(tensor));
+    std::vector<Tensor> results;
+    for (auto& array : interpret(graph, arrays))
+      results.push_back(to_tensor(array));
+    return results;
+  } catch (const std::exception& error) {
+    return Diagnostic{"gate", "mlx-failed", error.what(), {}, ""};
+  }
+}
 
 // On inputs of other sizes too: through the kernel's own MLX operations.
 Result<std::vector<Tensor>> RegionRunner::eager(const std::vector<Tensor>& inputs) {
@@ -79,17 +93,7 @@ Result<std::vector<Tensor>> RegionRunner::eager(const std::vector<Tensor>& input
     for (size_t d = 0; d < shape.size(); ++d)
       if (buffer.dynamic_dims[d] >= 0) kernel = with_dynamic_size(kernel_, shape[d]);
   }
-  try {
-    std::vector<mx::array> arrays;
-    for (auto& tensor : inputs)
-      arrays.push_back(to_array(tensor));
-    std::vector<Tensor> results;
-    for (auto& array : interpret(raise(kernel), arrays))
-      results.push_back(to_tensor(array));
-    return results;
-  } catch (const std::exception& error) {
-    return Diagnostic{"gate", "eager-failed", error.what(), {}, ""};
-  }
+  return evaluate(raise(kernel), inputs);
 }
 
 const std::vector<mx::array>& RegionRunner::inputs() {
@@ -105,9 +109,9 @@ const std::vector<mx::array>& RegionRunner::inputs() {
   return inputs_;
 }
 
-std::shared_ptr<const Executable> make_executable(
-    const Kernel& kernel, std::shared_ptr<LoadedKernel> loaded) {
-  return std::make_shared<const Executable>(Executable{kernel, raise(kernel), std::move(loaded)});
+std::shared_ptr<const Executable> make_executable(const Kernel& kernel, const Runnable& runnable) {
+  return std::make_shared<const Executable>(
+      Executable{kernel, runnable.graph ? *runnable.graph : raise(kernel), runnable.loaded, runnable.guards});
 }
 
 std::vector<Contender> RegionRunner::baselines() {
@@ -123,18 +127,18 @@ std::vector<Contender> RegionRunner::baselines() {
   };
 }
 
-Contender RegionRunner::contender(std::shared_ptr<LoadedKernel> loaded, const std::string& name) {
-  return {name, [made = make_executable(kernel_, std::move(loaded)), arrays = inputs(), stream = stream_] {
+Contender RegionRunner::contender(const Runnable& runnable, const std::string& name) {
+  return {name, [made = make_executable(kernel_, runnable), arrays = inputs(), stream = stream_] {
             auto outputs = dispatch(made, arrays, stream);
             mx::eval(outputs);
           }};
 }
 
-std::string RegionRunner::recheck(std::shared_ptr<LoadedKernel> loaded) {
-  auto ours = dispatch(make_executable(kernel_, std::move(loaded)), inputs(), stream_);
+std::string RegionRunner::recheck(const Runnable& runnable) {
+  auto ours = dispatch(make_executable(kernel_, runnable), inputs(), stream_);
   // The kernel's own ops, not the captured primitives: some of those are far off in half dtypes (MLX's
   // softmax of bf16 sums in bf16), which the gate judged against the oracle.
-  auto theirs = interpret(raise(kernel_), inputs());
+  auto theirs = interpret(graph_, inputs());
   for (size_t i = 0; i < ours.size(); ++i) {
     Dtype dtype = from_mlx(theirs[i].dtype());
     if (!agrees(ours[i], theirs[i], dtype)) return "output " + std::to_string(i) + " differs from MLX eager";

@@ -16,8 +16,8 @@ namespace autoperfect {
 mlx::core::array to_array(const Tensor& tensor);
 Tensor to_tensor(const mlx::core::array& array);
 
-// The kernel with its fallback; `loaded` may be null.
-std::shared_ptr<const Executable> make_executable(const Kernel& kernel, std::shared_ptr<LoadedKernel> loaded);
+// The kernel with its fallback; where MLX's operations won, those of the winner are the fallback.
+std::shared_ptr<const Executable> make_executable(const Kernel& kernel, const Runnable& runnable);
 
 class RegionRunner : public Runner {
  public:
@@ -25,15 +25,18 @@ class RegionRunner : public Runner {
   // takes and gives what the kernel does. Asked for by baselines() only: a cached decision needs none.
   RegionRunner(Kernel kernel, std::function<ArrayFunction()> plain, mlx::core::Stream stream);
 
+  const Graph& graph() override { return graph_; }
+  Result<std::vector<Tensor>> evaluate(const Graph& graph, const std::vector<Tensor>& inputs) override;
   Result<std::vector<Tensor>> eager(const std::vector<Tensor>& inputs) override;
   std::vector<Contender> baselines() override;
-  Contender contender(std::shared_ptr<LoadedKernel> loaded, const std::string& name) override;
-  std::string recheck(std::shared_ptr<LoadedKernel> loaded) override;
+  Contender contender(const Runnable& runnable, const std::string& name) override;
+  std::string recheck(const Runnable& runnable) override;
 
  private:
   const std::vector<mlx::core::array>& inputs();
 
   Kernel kernel_;
+  Graph graph_;  // raised
   std::function<ArrayFunction()> plain_;
   mlx::core::Stream stream_;
   std::vector<mlx::core::array> inputs_;

@@ -48,7 +48,11 @@ struct CompiledFunction::Build {
 };
 
 std::shared_ptr<CompiledFunction::Specialisation> CompiledFunction::build(
-    const Arguments& arguments, PyObject* args, PyObject* kwargs, bool keep_state) {
+    const Arguments& arguments,
+    PyObject* args,
+    PyObject* kwargs,
+    bool keep_state,
+    const CompileOptions& options) {
   Build build{arguments, args, kwargs};
   build.keep_state = keep_state;
   build.before.add_callable(function_.ptr());
@@ -70,8 +74,11 @@ std::shared_ptr<CompiledFunction::Specialisation> CompiledFunction::build(
     program = Program::build(
         [&](const Arrays& placeholders) { return trace(build, placeholders); },
         arguments.arrays,
-        {},
+        options,
         &build.lines);
+  } catch (nb::python_error&) {
+    if (!build.failed) build.before.restore();
+    throw;  // of the function itself, or KeyboardInterrupt
   } catch (const std::exception& error) {
     if (build.failed) throw;
     if (build.leak.empty())

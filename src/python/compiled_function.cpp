@@ -111,6 +111,15 @@ void CompiledFunction::insert(std::string_view key, std::shared_ptr<Specialisati
   entries_.pop_back();  // and what it holds after the tables are in order again
 }
 
+void CompiledFunction::forget(std::string_view key) {
+  auto found = by_key_.find(key);
+  if (found == by_key_.end()) return;
+  auto entry = found->second;
+  by_key_.erase(found);  // a view of the entry's own string: before that goes
+  auto forgotten = std::move(entry->second);
+  entries_.erase(entry);
+}
+
 bool CompiledFunction::is_worth_building(std::string_view key) {
   if (entries_.size() < built_at_once) return true;
   if (seen_once_.size() > 4096) seen_once_.clear();
@@ -135,6 +144,20 @@ std::string CompiledFunction::explain(PyObject* args, PyObject* kwargs) {
   if (!specialisation) specialisation = build(arguments, args, kwargs, false);
   if (!plain_reason_.empty()) return plain(plain_reason_);
   if (!specialisation || !specialisation->program) return plain("these arguments cannot be compiled");
+  return autoperfect::explain(*specialisation->program);
+}
+
+std::string CompiledFunction::tune(PyObject* args, PyObject* kwargs, const TuneOptions& options) {
+  if (!plain_reason_.empty() || in_transformation() || compile_is_disabled() ||
+      mx::default_device() != mx::Device::cpu)
+    return explain(args, kwargs);
+  Arguments arguments;
+  key_of(arguments, args, kwargs);
+  CompileOptions how;
+  how.tune = options;
+  forget(arguments.key.view());
+  auto specialisation = build(arguments, args, kwargs, false, how);
+  if (!specialisation || !specialisation->program) return explain(args, kwargs);
   return autoperfect::explain(*specialisation->program);
 }
 

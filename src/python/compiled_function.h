@@ -25,6 +25,8 @@ class CompiledFunction {
 
   nb::object call(PyObject* args, PyObject* kwargs);
   std::string explain(PyObject* args, PyObject* kwargs);
+  // Builds the program again with these options, whatever is kept, and gives its explanation.
+  std::string tune(PyObject* args, PyObject* kwargs, const TuneOptions& options);
   // The results in double precision, as the reference executor computes them; builds the program when there
   // is none yet.
   nb::list oracle(PyObject* args, PyObject* kwargs);
@@ -55,11 +57,16 @@ class CompiledFunction {
 
   std::shared_ptr<Specialisation> find(std::string_view key);
   void insert(std::string_view key, std::shared_ptr<Specialisation> specialisation);
+  void forget(std::string_view key);
   bool is_worth_building(std::string_view key);
   Arrays trace(Build& build, const Arrays& placeholders);
   // Null: this call has to run as it is.
   std::shared_ptr<Specialisation> build(
-      const Arguments& arguments, PyObject* args, PyObject* kwargs, bool keep_state);
+      const Arguments& arguments,
+      PyObject* args,
+      PyObject* kwargs,
+      bool keep_state,
+      const CompileOptions& options = {});
   bool is_usable(Build& build, const std::shared_ptr<Program>& program);
   void stop_compiling(const std::string& reason);
 

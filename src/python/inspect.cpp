@@ -8,6 +8,7 @@
 #include "mlx/ops.h"
 #include "pipeline/evidence.h"
 #include "pipeline/region_runner.h"
+#include "python/tuning.h"
 #include "reference/reference.h"
 #include "tune/machine.h"
 
@@ -28,8 +29,6 @@ nb::list arrays_of(const Result<std::vector<Tensor>>& tensors) {
   return list;
 }
 
-namespace {
-
 nb::dict outcome_dict(const RegionOutcome& outcome) {
   nb::dict row, baselines;
   double seconds = 0;
@@ -47,8 +46,11 @@ nb::dict outcome_dict(const RegionOutcome& outcome) {
   row["seconds"] = seconds;
   row["baselines"] = baselines;
   row["worst_ulp"] = parse_evidence(outcome.evidence).worst_ulp;
+  row["attempts"] = attempts_of(outcome);
   return row;
 }
+
+namespace {
 
 nb::list run_kernel(const std::string& text, const Arrays& inputs, const std::string& how) {
   auto kernel = parse_kernel(text);

@@ -13,7 +13,9 @@ nb::list arrays_of(const Result<std::vector<Tensor>>& tensors);
 // Adds copy_limit, run_kernel to the module.
 void add_inspection(nb::module_& module);
 
-// One dict a region: name, kind, use_mlx, reason, provenance, from_cache, seconds, baselines, worst_ulp.
+// name, kind, use_mlx, reason, provenance, from_cache, seconds, baselines, worst_ulp, attempts.
+nb::dict outcome_dict(const RegionOutcome& outcome);
+// One a region.
 nb::list outcomes_of(const Program& program);
 
 // The program's results in double precision as the reference executor computes them: a list of float64 arrays

@@ -13,6 +13,7 @@
 #include "python/planning.h"
 #include "python/replayed.h"
 #include "python/stages.h"
+#include "python/tuning.h"
 
 namespace autoperfect::python {
 
@@ -115,12 +116,18 @@ NB_MODULE(_core, m) {
           [](CompiledFunction& self, nb::tuple args, nb::dict kwargs) {
             return self.oracle(args.ptr(), kwargs.ptr());
           })
+      .def(
+          "_tune",
+          [](CompiledFunction& self, nb::tuple args, nb::dict kwargs, nb::dict request) {
+            return self.tune(args.ptr(), kwargs.ptr(), tune_options_of(request));
+          })
       .def("_explain", [](CompiledFunction& self, nb::tuple args, nb::dict kwargs) {
         return self.explain(args.ptr(), kwargs.ptr());
       });
   add_inspection(m);
   add_stages(m);
   add_planning(m);
+  add_tuning(m);
   m.def(
       "_replay",
       [](nb::callable function, const Arrays& arguments) {

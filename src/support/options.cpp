@@ -37,6 +37,7 @@ Environment read_environment() {
   e.dump = variable("AUTOPERFECT_DUMP", e.dump);
   e.cache = choice("AUTOPERFECT_CACHE", e.cache, {"on", "off", "read"});
   e.cache_dir = variable("AUTOPERFECT_CACHE_DIR", default_cache_directory());
+  e.model = variable("AUTOPERFECT_MODEL", "");
   e.model_key = variable("AUTOPERFECT_MODEL_KEY", "");
   e.isolation = choice("AUTOPERFECT_ISOLATION", e.isolation, {"none", "process", "seccomp", "landlock"});
   return e;
@@ -61,6 +62,7 @@ std::vector<EnvironmentRow> environment_rows() {
       {"AUTOPERFECT_DUMP", e.dump, "a directory that receives the text of each stage"},
       {"AUTOPERFECT_CACHE", e.cache, "the cache of kernels on disk: on, off, read"},
       {"AUTOPERFECT_CACHE_DIR", e.cache_dir, "where that cache is"},
+      {"AUTOPERFECT_MODEL", e.model, "the model that tuning asks when none is named"},
       {"AUTOPERFECT_MODEL_KEY", e.model_key.empty() ? "" : "(set)", "the key of a model's server; secret"},
       {"AUTOPERFECT_ISOLATION",
        e.isolation,

@@ -12,6 +12,7 @@ struct Environment {
   std::string cache = "on";           // AUTOPERFECT_CACHE: on, off, read
   std::string cache_dir;              // AUTOPERFECT_CACHE_DIR
   std::string model_key;              // AUTOPERFECT_MODEL_KEY: secret, shown nowhere
+  std::string model;                  // AUTOPERFECT_MODEL: who tuning asks when nobody is named
   std::string isolation = "seccomp";  // AUTOPERFECT_ISOLATION: none, process, seccomp, landlock
 };
 const Environment& environment();

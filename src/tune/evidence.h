@@ -2,22 +2,19 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "tune/tune.h"
+#include "tune/life.h"
 
 namespace autoperfect {
 
-struct Record {
-  std::string reason;
-  std::vector<Timing> timings;
-  int64_t bytes = 0;                 // read and written by the call that was timed
-  const Verdict* verdict = nullptr;  // of the fastest candidate
-};
+// Reason, timings, the fastest candidate's examination and every attempt. `timed` false: without what a clock
+// said, so that the same run gives the same text.
+std::string evidence_text(const Life& life, bool timed);
 
-std::string evidence_text(const Record& record);
+// Those that are settled and those still in the running, by round, variant and repair.
+std::vector<Attempt> attempts_of(const Life& life);
 
-// The reason and the timings of `decision.evidence`; what is missing or damaged is left out.
+// Reason, timings and attempts of `decision.evidence`; what is missing or damaged is left out.
 void read_evidence(Decision& decision);
 
 }  // namespace autoperfect

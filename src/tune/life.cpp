@@ -7,28 +7,28 @@
 namespace autoperfect {
 namespace {
 
-// Empty, or why the candidate is out; loads it when it is not.
-std::string why_out(Contestant& contestant) {
-  if (!contestant.binary)
-    return "does not compile: " + format(contestant.binary.errors(), contestant.candidate.source);
-  const Verdict& verdict = contestant.verdict;
-  if (!verdict.admitted) return verdict.failures.empty() ? "gate" : format(verdict.failures);
-  auto loaded = load_cpu(*contestant.binary, contestant.candidate.launch);
-  if (!loaded) return format(loaded.errors());
-  contestant.loaded = *loaded;
-  return "";
+// A text of MLX's operations may hold for other sizes than these.
+std::optional<Runnable> runnable_of(const CacheEntry& entry, const Kernel& kernel, const Target& target) {
+  if (entry.candidate.language == "mlx") {
+    auto checked = check(kernel, {"mlx", entry.candidate.source}, target);
+    if (!checked || !checked->graph) return std::nullopt;
+    return Runnable{nullptr, std::make_shared<const Graph>(std::move(*checked->graph)), {}};
+  }
+  auto loaded = load_cpu(entry.binary, entry.candidate.launch);
+  if (!loaded) return std::nullopt;
+  return Runnable{*loaded, nullptr, entry.candidate.guards};
 }
 
 }  // namespace
 
-bool take_cached(Life& life) {
+bool take_cached(Life& life, const Target& target) {
   auto entry = Cache::instance().find(life.key);
   if (!entry) return false;
   Decision& decision = life.decision;
   if (!entry->use_mlx) {
-    auto loaded = load_cpu(entry->binary, entry->candidate.launch);
-    if (!loaded) return false;
-    decision.loaded = *loaded;
+    auto runnable = runnable_of(*entry, life.kernel(), target);
+    if (!runnable) return false;
+    decision.runnable = std::move(*runnable);
   }
   decision.use_mlx = entry->use_mlx;
   decision.from_cache = true;
@@ -38,35 +38,38 @@ bool take_cached(Life& life) {
   return life.settled = true;
 }
 
+std::optional<Contestant> earlier_winner(const Life& life) {
+  auto entry = Cache::instance().find(life.key);
+  if (!entry || entry->use_mlx || entry->candidate.provenance.starts_with("schedule")) return std::nullopt;
+  Contestant contestant;
+  contestant.candidate = entry->candidate;
+  contestant.attempt.name = entry->candidate.provenance;
+  contestant.attempt.language = entry->candidate.language;
+  if (entry->candidate.language == "mlx") contestant.draft = Draft{"mlx", entry->candidate.source};
+  return contestant;
+}
+
 void store(const Life& life, const Contestant* winner) {
   CacheEntry entry;
   entry.key = life.key;
-  entry.kernel = print(life.task->kernel);
+  entry.kernel = print(life.kernel());
   entry.use_mlx = !winner;
   entry.evidence = life.decision.evidence;
   if (winner) {
     entry.candidate = winner->candidate;
-    entry.binary = *winner->binary;
+    if (winner->binary) entry.binary = *winner->binary;
   }
   Cache::instance().store(entry);
 }
 
-void reject(Life& life, const Candidate& candidate, const std::string& reason, bool keep) {
-  life.decision.rejected.push_back(candidate.provenance + ": " + reason);
+void reject(Life& life, Contestant contestant, const std::string& reason, bool keep) {
+  auto& candidate = contestant.candidate;
+  if (contestant.draft) candidate.source = contestant.draft->source;  // what its author can read
+  contestant.attempt.reason = reason;
+  life.decision.rejected.push_back(contestant.attempt.name + ": " + reason);
   if (keep) Cache::instance().store_rejected(life.key, candidate, reason);
-  log_info("rejected " + candidate.provenance + ": " + reason);
-}
-
-void keep_admitted(Life& life, bool keep_rejected) {
-  std::vector<Contestant> admitted;
-  for (auto& contestant : life.contestants) {
-    std::string reason = why_out(contestant);
-    if (reason.empty())
-      admitted.push_back(std::move(contestant));
-    else
-      reject(life, contestant.candidate, reason, keep_rejected);
-  }
-  life.contestants = std::move(admitted);
+  log_info("rejected " + contestant.attempt.name + ": " + reason);
+  life.decision.attempts.push_back(std::move(contestant.attempt));
 }
 
 }  // namespace autoperfect

@@ -1,4 +1,4 @@
-// Who wins: a pure function of what was measured.
+// Who wins: a pure function of what was measured, or of what the cost model expects.
 #pragma once
 
 #include <optional>

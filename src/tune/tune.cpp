@@ -1,27 +1,19 @@
 #include "tune/tune.h"
 
-#include <algorithm>
 #include <chrono>
 #include <functional>
-#include <random>
 
-#include "cost/floor.h"
+#include "generate/language/language.h"
 #include "generate/schedule/schedule.h"
 #include "support/options.h"
+#include "tune/compete.h"
 #include "tune/evidence.h"
 #include "tune/key.h"
-#include "tune/life.h"
-#include "tune/select.h"
+#include "tune/prove.h"
+#include "tune/rounds.h"
 
 namespace autoperfect {
 namespace {
-
-int64_t bytes_of(const Kernel& kernel) {
-  int64_t bytes = 0;
-  for (auto& buffer : kernel.buffers)
-    bytes += buffer.type.bytes();
-  return bytes;
-}
 
 // One log line a stage.
 void timed(const char* stage, const std::function<void()>& work) {
@@ -35,163 +27,142 @@ class Tuner {
  public:
   Tuner(const Target& target, const TuneOptions& options) : target_(target), options_(options) {}
 
-  std::vector<Decision> run(const std::vector<TuneTask>& tasks) {
-    lives_.reserve(tasks.size());
-    for (auto& task : tasks)
-      lives_.push_back(begin(task));
-    timed("compile", [&] { compile_all(); });
-    timed("gate", [&] { gate_all(); });
-    timed("bench", [&] {
-      for (auto& life : lives_)
-        if (!life.settled) measure(life);
-    });
-    std::vector<Decision> decisions;
-    for (auto& life : lives_)
-      decisions.push_back(life.same_as ? life.same_as->decision : life.decision);
-    return decisions;
-  }
+  std::vector<Decision> run(const std::vector<TuneTask>& tasks);
 
  private:
-  Life begin(const TuneTask& task);
+  struct Proposal {
+    Life* life;
+    Contestant contestant;
+    std::optional<Failure> failure;
+  };
+  void begin(const TuneTask& task);
+  bool is_known(Life& life);
+  void propose(Life& life);
   void compile_all();
   void gate_all();
-  void measure(Life& life);
+  void compete_all();
   void use_untimed(Life& life);
-  void select(Life& life);
-  bool keeps() const { return !options_.untimed_schedule; }
+  void conclude(Life& life);
+  bool keeps() const { return options_.timed && !options_.untimed_schedule; }
 
   const Target& target_;
   const TuneOptions& options_;
   std::vector<Life> lives_;
+  std::vector<Proposal> proposals_;  // that no draft is needed for
 };
 
-Life Tuner::begin(const TuneTask& task) {
-  Life life;
+std::vector<Decision> Tuner::run(const std::vector<TuneTask>& tasks) {
+  lives_.reserve(tasks.size());
+  for (auto& task : tasks)
+    begin(task);
+  timed("compile", [&] { compile_all(); });
+  timed("gate", [&] { gate_all(); });
+  timed("bench", [&] { compete_all(); });
+  if (options_.authors.any()) Rounds(lives_, target_, options_).run();
+  std::vector<Decision> decisions;
+  for (auto& life : lives_) {
+    if (!life.settled) conclude(life);
+    decisions.push_back(life.same_as ? life.same_as->decision : life.decision);
+  }
+  return decisions;
+}
+
+void Tuner::begin(const TuneTask& task) {
+  auto& life = lives_.emplace_back();
   life.task = &task;
   life.key = cache_key(task.kernel, target_);
+  life.judged = options_.authors.any() ? with_neutral_names(task.kernel) : task.kernel;
+  life.settled = is_known(life);
+  if (!life.settled) propose(life);
+}
+
+bool Tuner::is_known(Life& life) {
   for (auto& earlier : lives_) {
-    if (earlier.key != life.key) continue;
+    if (&earlier == &life || earlier.key != life.key) continue;
     life.same_as = earlier.same_as ? earlier.same_as : &earlier;
-    life.settled = true;
-    return life;
+    return true;
   }
-  if (!options_.untimed_schedule && take_cached(life)) return life;
-  if (!system_compiler().ok()) {
-    warn_once("no-compiler", "no C++ compiler was found: plain MLX runs (set CXX or install g++)");
-    life.decision.reason = "no compiler";
-    life.settled = true;
-    return life;
-  }
-  auto candidates = generate_schedules(task.kernel, target_);
+  if (keeps() && !options_.authors.any() && take_cached(life, target_)) return true;
+  if (system_compiler().ok()) return false;
+  warn_once("no-compiler", "no C++ compiler was found: plain MLX runs (set CXX or install g++)");
+  life.decision.reason = "no compiler";
+  return true;
+}
+
+// The schedules, and what a model or a person won with before.
+void Tuner::propose(Life& life) {
+  std::vector<Candidate> candidates;
+  if (options_.schedules) candidates = generate_schedules(life.judged, target_);
   if (options_.untimed_schedule && !candidates.empty())
     candidates = {candidates[*options_.untimed_schedule % candidates.size()]};
-  for (auto& candidate : candidates)
-    life.contestants.push_back({std::move(candidate)});
-  return life;
+  for (auto& candidate : candidates) {
+    Contestant contestant;
+    contestant.built_in = true;
+    contestant.attempt.name = candidate.provenance;
+    contestant.attempt.variant = static_cast<int>(proposals_.size());
+    contestant.candidate = std::move(candidate);
+    proposals_.push_back({&life, std::move(contestant), {}});
+  }
+  if (!keeps()) return;
+  if (auto earlier = earlier_winner(life)) proposals_.push_back({&life, std::move(*earlier), {}});
 }
 
 // Every candidate of every region at once, over all cores.
 void Tuner::compile_all() {
-  std::vector<Contestant*> all;
-  for (auto& life : lives_)
-    for (auto& contestant : life.contestants)
-      all.push_back(&contestant);
-  parallel_for(static_cast<int64_t>(all.size()), 0, [&](int64_t j, int) {
-    auto& contestant = *all[static_cast<size_t>(j)];
-    contestant.binary = compile_cpu(contestant.candidate.source, *system_compiler());
+  parallel_for(static_cast<int64_t>(proposals_.size()), 0, [&](int64_t j, int) {
+    auto& proposal = proposals_[static_cast<size_t>(j)];
+    proposal.failure = build(proposal.contestant, proposal.life->kernel(), target_);
   });
 }
 
 // One examination a region, set after its candidates were compiled: nobody could prepare for these inputs.
 void Tuner::gate_all() {
-  std::random_device entropy;
-  for (auto& life : lives_) {
-    GateOptions options;
-    options.seed = (static_cast<uint64_t>(entropy()) << 32 | entropy()) | 1;
-    options.eager = [&](const std::vector<Tensor>& inputs) { return life.task->runner->eager(inputs); };
-    for (auto& contestant : life.contestants)
-      if (contestant.binary)
-        contestant.verdict = gate(life.task->kernel, contestant.candidate, *contestant.binary, options);
+  for (auto& [life, contestant, failure] : proposals_) {
+    if (!failure) failure = prove(contestant, *life, target_, options_);
+    if (failure)
+      reject(*life, std::move(contestant), failure->evidence, keeps());
+    else
+      life->admitted.push_back(std::move(contestant));
   }
 }
 
-// What this machine lacked at the moment says nothing about the kernel.
-bool is_lacking(const Contestant& contestant) {
-  auto& failures = contestant.verdict.failures;
-  return std::any_of(failures.begin(), failures.end(), [](const Diagnostic& d) {
-    return d.code == "no-worker" || d.code == "no-memory";
-  });
-}
-
-void Tuner::measure(Life& life) {
-  bool any = !life.contestants.empty();
-  bool lacking = std::any_of(life.contestants.begin(), life.contestants.end(), is_lacking);
-  keep_admitted(life, keeps());
-  if (!life.contestants.empty()) return options_.untimed_schedule ? use_untimed(life) : select(life);
-  auto& decision = life.decision;
-  decision.reason = any ? "no candidate passed: " + decision.rejected.front()
-                        : "the built-in schedules have no form for it";
-  decision.evidence = evidence_text({decision.reason, {}});
-  if (!keeps()) return;
-  if (lacking)
-    warn_once("gate-unable", "kernels cannot be proved here, plain MLX runs: " + decision.rejected.front());
-  else
-    store(life, nullptr);  // a kernel that could not be made is not tried again by every process
+void Tuner::compete_all() {
+  for (auto& life : lives_) {
+    if (life.settled || life.admitted.empty()) continue;
+    if (options_.untimed_schedule)
+      use_untimed(life);
+    else
+      compete(life, target_, options_);
+  }
 }
 
 void Tuner::use_untimed(Life& life) {
-  auto& used = life.contestants.front();
+  auto& used = life.admitted.front();
   auto& decision = life.decision;
   decision.use_mlx = false;
   decision.winner = used.candidate;
-  decision.loaded = used.loaded;
+  decision.runnable = used.runnable;
   decision.reason = "not timed";
-  decision.evidence = evidence_text({decision.reason, {}, 0, &used.verdict});
+  decision.evidence = evidence_text(life, false);
 }
 
-void Tuner::select(Life& life) {
+// Whose candidates all fell, or that had none.
+void Tuner::conclude(Life& life) {
   auto& decision = life.decision;
-  auto& runner = *life.task->runner;
-  auto contenders = runner.baselines();
-  size_t baselines = contenders.size();
-  for (auto& contestant : life.contestants)
-    contenders.push_back(runner.contender(contestant.loaded, contestant.candidate.provenance));
-  decision.timings = bench(contenders, options_.bench);
-  std::vector<Score> scores;
-  const double floor = physical_floor_seconds(life.task->kernel, target_);
-  for (size_t c = 0; c < life.contestants.size(); ++c) {
-    auto& timing = decision.timings[baselines + c];
-    if (!timing.failed && timing.median < floor) {
-      timing.failed = true;
-      timing.error = "faster than memory and arithmetic allow: it has not done its work";
-    }
-    auto& candidate = life.contestants[c].candidate;
-    scores.push_back({timing, candidate.source});
-    if (timing.failed) reject(life, candidate, "cannot be timed: " + timing.error, keeps());
-  }
-  Record record{"no candidate could be timed", decision.timings, bytes_of(life.task->kernel)};
-  const Contestant* winner = nullptr;
-  if (auto best = best_of(scores)) {
-    auto& fastest = life.contestants[*best];
-    std::vector<Timing> theirs(
-        decision.timings.begin(), decision.timings.begin() + static_cast<ptrdiff_t>(baselines));
-    record.verdict = &fastest.verdict;
-    record.reason = "MLX is as fast";
-    std::string wrong = runner.recheck(fastest.loaded);
-    if (!wrong.empty()) {
-      reject(life, fastest.candidate, "wrong at full size: " + wrong, keeps());
-      record.reason = "the fastest candidate was wrong at full size";
-    } else if (beats_all(scores[*best].timing, theirs, options_.margin)) {
-      record.reason = "faster than MLX";
-      winner = &fastest;
-      decision.use_mlx = false;
-      decision.winner = fastest.candidate;
-      decision.loaded = fastest.loaded;
-    }
-  }
-  decision.reason = record.reason;
-  decision.evidence = evidence_text(record);
-  store(life, winner);
+  life.settled = true;
+  if (decision.reason.empty())
+    decision.reason = decision.rejected.empty() ? "the built-in schedules have no form for it"
+                                                : "no candidate passed: " + decision.rejected.front();
+  bool competed = !life.admitted.empty() || !decision.timings.empty();
+  if (!competed) decision.evidence = evidence_text(life, keeps());
+  decision.attempts = attempts_of(life);
+  if (competed) return;
+  if (!keeps()) return;
+  // What this machine lacked at the moment says nothing about the kernel.
+  if (life.gate_is_unable)
+    warn_once("gate-unable", "kernels cannot be proved here, plain MLX runs: " + decision.rejected.front());
+  else
+    store(life, nullptr);  // a kernel that could not be made is not tried again by every process
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ TEST(Options, ListEveryVariableOnce) {
           "AUTOPERFECT_DUMP",
           "AUTOPERFECT_CACHE",
           "AUTOPERFECT_CACHE_DIR",
+          "AUTOPERFECT_MODEL",
           "AUTOPERFECT_MODEL_KEY",
           "AUTOPERFECT_ISOLATION"}));
 }
