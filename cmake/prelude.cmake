@@ -1,9 +1,16 @@
-# The kernel prelude travels inside the library as one string.
-file(GLOB prelude_parts CONFIGURE_DEPENDS src/compile/cpu/prelude/*.h)
-list(SORT prelude_parts)
-set(prelude_cpp ${CMAKE_CURRENT_BINARY_DIR}/prelude_source.cpp)
-add_custom_command(
-  OUTPUT ${prelude_cpp}
-  COMMAND ${CMAKE_COMMAND} -DOUT=${prelude_cpp} "-DPARTS=${prelude_parts}" -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/embed_prelude.cmake
-  DEPENDS ${prelude_parts} cmake/embed_prelude.cmake
-  VERBATIM)
+# The preludes of kernels travel inside the library, each as one string.
+set(prelude_cpp "")
+function(embed_prelude target function)
+  file(GLOB parts CONFIGURE_DEPENDS src/compile/${target}/prelude/*.h)
+  list(SORT parts)
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp)
+  add_custom_command(
+    OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} -DOUT=${out} -DFUNCTION=${function} -DHEADER=compile/${target}/compile.h "-DPARTS=${parts}"
+      -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/embed_prelude.cmake
+    DEPENDS ${parts} cmake/embed_prelude.cmake
+    VERBATIM)
+  set(prelude_cpp ${prelude_cpp} ${out} PARENT_SCOPE)
+endfunction()
+embed_prelude(cpu prelude_source)
+embed_prelude(cuda cuda_prelude_source)

@@ -36,6 +36,7 @@ Action declare_lower(CLI::App& app);
 Action declare_run(CLI::App& app);
 Action declare_python(CLI::App& app);
 Action declare_generate(CLI::App& app);
+Action declare_compile(CLI::App& app);
 Action declare_gate(CLI::App& app);
 Action declare_prompt(CLI::App& app);
 Action declare_ask(CLI::App& app);

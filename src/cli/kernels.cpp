@@ -1,4 +1,4 @@
-// generate, gate: from a kernel's text to candidates, and from a candidate to a verdict.
+// gate: from a candidate to a verdict.
 #include <fmt/format.h>
 
 #include "cli/command.h"
@@ -18,17 +18,6 @@ struct GateArguments {
   std::string path, source, language;
   TuneArguments tune;
 };
-
-Status print_candidates(const Kernel& kernel) {
-  auto candidates = generate_schedules(kernel, default_cpu_target());
-  if (candidates.empty())
-    return Diagnostic{
-        "generate", "no-schedule", "the built-in schedules have no form for this kernel", {}, ""};
-  for (const auto& candidate : candidates) {
-    write_output("// " + candidate.provenance + "\n" + candidate.source + "\n");
-  }
-  return Success{};
-}
 
 void print_families(const std::vector<FamilyResult>& families) {
   for (const auto& family : families)
@@ -124,14 +113,6 @@ int gate_written(const GateArguments& arguments) {
 }
 
 }  // namespace
-
-Action declare_generate(CLI::App& app) {
-  auto path = std::make_shared<std::string>();
-  add_input_option(app, *path);
-  return [path] {
-    return with_parsed<Kernel>(*path, parse_kernel, [](Kernel kernel) { return print_candidates(kernel); });
-  };
-}
 
 Action declare_gate(CLI::App& app) {
   auto arguments = std::make_shared<GateArguments>();

@@ -22,6 +22,7 @@ constexpr Command commands[] = {
     {"generate", "KernelIR -> the sources the built-in generator proposes", declare_generate},
     {"prompt", "KernelIR -> what a model would be asked; sends nothing", declare_prompt},
     {"ask", "send a prompt to a model and print its answer", declare_ask},
+    {"compile", "KernelIR -> binaries of those sources; for a GPU it need not be here", declare_compile},
     {"gate",
      "prove candidates of a kernel on this machine: the built-in ones, or one somebody wrote",
      declare_gate},

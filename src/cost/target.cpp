@@ -1,6 +1,7 @@
 #include "cost/target.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <thread>
@@ -26,6 +27,7 @@ Target cpu(std::string name, int lanes, int registers) {
 Target h200() {
   Target target;
   target.name = "cuda.h200";
+  target.capability = 90;
   target.threads = 132;
   target.lanes = 32;
   target.vector_registers = 255;
@@ -59,6 +61,26 @@ Target m1() {
   return target;
 }
 
+// A GPU known by its capability alone: an A100 or an H200; of others the number of multiprocessors is a
+// guess, and what it decides (how many blocks share a long sum) matters little.
+std::optional<Target> gpu_of_capability(std::string_view name) {
+  constexpr std::string_view prefix = "cuda.sm_";
+  constexpr int oldest = 80;
+  if (!name.starts_with(prefix)) return std::nullopt;
+  Target target = h200();
+  auto digits = name.substr(prefix.size());
+  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), target.capability);
+  if (error != std::errc() || end != digits.data() + digits.size() || target.capability < oldest)
+    return std::nullopt;
+  target.name = name;
+  if (target.capability < 90) {
+    target.threads = 108;
+    target.copy_bytes_per_second = 1.7e12;
+    target.flops_per_second = 19e12;
+  }
+  return target;
+}
+
 // What the system says of the data cache of one core at a level ("48K"); what it does not say stays. Not
 // sysconf: under a hypervisor that answers with the cache of the whole processor.
 void read_cache_size(const std::string& level, int64_t& bytes) {
@@ -85,11 +107,20 @@ std::optional<Target> find_target(std::string_view name) {
   if (name == "cpu.generic") return cpu("cpu.generic", 4, 16);
   if (name == "cuda.h200") return h200();
   if (name == "metal.m1") return m1();
-  return std::nullopt;
+  return gpu_of_capability(name);
 }
 
 std::vector<std::string_view> target_names() {
-  return {"cpu.avx512", "cpu.avx2", "cpu.neon", "cpu.generic", "cuda.h200", "metal.m1"};
+  return {
+      "cpu.avx512",
+      "cpu.avx2",
+      "cpu.neon",
+      "cpu.generic",
+      "cuda.h200",
+      "cuda.sm_80",
+      "cuda.sm_90",
+      "cuda.sm_100",
+      "metal.m1"};
 }
 
 Target default_cpu_target() {

@@ -27,8 +27,10 @@ struct MlxSpeed {
 };
 
 struct Target {
-  std::string name = "cpu";  // "cpu.avx512", "cpu.avx2", "cpu.neon", "cpu.generic", "cuda.h200", "metal.m1"
-  int threads = 1;
+  // "cpu.avx512", "cpu.avx2", "cpu.neon", "cpu.generic", "cuda.h200", "cuda.sm_90", "metal.m1"
+  std::string name = "cpu";
+  int capability = 0;                     // of an NVIDIA GPU: 90 for sm_90; 0: no such GPU
+  int threads = 1;                        // of a GPU its multiprocessors
   int lanes = 4;                          // f32 lanes of a vector register
   int vector_registers = 16;              // more values alive at once spill
   double copy_bytes_per_second = 10e9;    // read + written, streaming stores, all cores

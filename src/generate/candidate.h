@@ -40,11 +40,27 @@ struct Guards {
   bool operator==(const Guards&) const = default;
 };
 
+// A second CUDA launch that follows the first on the same stream, the function autoperfect_finish, and the
+// memory for what passes between them. Without one all outputs are the first launch's.
+struct SecondLaunch {
+  std::vector<std::string> grid, block;               // empty: there is none
+  std::string partial_bytes;                          // an expression of sizes, too
+  std::vector<int> first_outputs = {}, outputs = {};  // which each of them stores, counted from 0
+  bool operator==(const SecondLaunch&) const = default;
+};
+
 // Language `cpu`: the source defines, behind the prelude (src/compile/cpu/prelude*), in C++ with C linkage,
 //   void autoperfect_kernel(const void* const* in, void* const* out, void* scratch, void* partial,
 //                           const long* dims, long begin, long end);
 //   void autoperfect_finish(const void* const* in, void* const* out, const void* partials, long chunks,
 //                           const long* dims);                       // only with partial_bytes > 0
+// Language `cuda`: behind the prelude (src/compile/cuda/prelude*), with C linkage,
+//   __global__ void autoperfect_kernel(inputs..., outputs it stores..., unsigned char* partial, int d0);
+//   __global__ void autoperfect_finish(inputs..., const unsigned char* partial, outputs it stores..., int
+//   d0);
+// with `partial` only where there is a finish, and d0 only where an axis is dynamic; and both once more with
+// the ending `_unaligned`, right for buffers that do not begin at a multiple of 16 bytes.
+//
 // in/out: buffers in ABI order; dims: sizes of the dynamic axes in axis order; [begin, end): units.
 struct Candidate {
   std::string signature;  // of the kernel it is for
@@ -53,6 +69,7 @@ struct Candidate {
   std::string source;
   Launch launch;
   Guards guards = {};
+  SecondLaunch second = {};
   std::string provenance;  // e.g. "schedule: rows passes=3 unroll=4 cache=scratch store=stream"
 };
 

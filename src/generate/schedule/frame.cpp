@@ -51,13 +51,17 @@ std::string buffer_pointers(const Kernel& kernel, int depth) {
 }
 
 std::string group_indices(
-    const Nest& nest, const std::vector<int>& groups, const std::string& number, int depth) {
+    const Nest& nest,
+    const std::vector<int>& groups,
+    const std::string& number,
+    int depth,
+    const std::string& type) {
   std::string text;
   if (groups.empty()) return text;
-  text += indent(depth) + "long rest = " + number + ";\n";
+  text += indent(depth) + type + " rest = " + number + ";\n";
   for (size_t k = groups.size(); k-- > 0;) {
     std::string size = nest.groups[groups[k]].size.text();
-    text += indent(depth) + "const long " + id("g", groups[k]) + " = " +
+    text += indent(depth) + "const " + type + " " + id("g", groups[k]) + " = " +
             (k == 0 ? "rest;\n" : "rest % " + size + ";\n");
     if (k > 0) text += indent(depth) + "rest /= " + size + ";\n";
   }

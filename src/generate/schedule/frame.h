@@ -25,6 +25,10 @@ std::string buffer_pointers(const Kernel& kernel, int depth);
 
 // g<k> of some groups from their number, innermost last.
 std::string group_indices(
-    const Nest& nest, const std::vector<int>& groups, const std::string& number, int depth);
+    const Nest& nest,
+    const std::vector<int>& groups,
+    const std::string& number,
+    int depth,
+    const std::string& type = "long");
 
 }  // namespace autoperfect::schedule

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "generate/schedule/contraction.h"
+#include "generate/schedule/cuda/generate.h"
 #include "generate/schedule/nest.h"
 #include "generate/schedule/parts.h"
 #include "generate/schedule/tiles.h"
@@ -173,6 +174,7 @@ Variants joined_variants(const std::vector<Kernel>& parts, const Target& target)
 }  // namespace
 
 std::vector<Candidate> generate_schedules(const Kernel& kernel, const Target& target) {
+  if (target.name.starts_with("cuda.")) return schedule::cuda::generate(kernel, target);
   std::vector<Candidate> candidates;
   std::string id = signature(kernel);
   for (auto& variant : joined_variants(schedule::split_into_parts(kernel), target)) {

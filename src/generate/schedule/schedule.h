@@ -1,5 +1,5 @@
-// The built-in generator: enumerates a few schedules for a kernel on the CPU and writes C++ for each, best
-// guess first. Needs no network. Empty when the kernel is outside what it knows.
+// The built-in generator: enumerates a few schedules for a kernel and writes C++ (for a target cuda.*, CUDA
+// C++) for each, best guess first. Needs no network. Empty when the kernel is outside what it knows.
 #pragma once
 
 #include <vector>

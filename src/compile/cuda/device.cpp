@@ -1,0 +1,298 @@
+#include "compile/cuda/device.h"
+
+#include <dlfcn.h>
+
+#include <initializer_list>
+#include <limits>
+#include <numeric>
+#include <type_traits>
+
+#include "generate/size_expression.h"
+
+namespace autoperfect {
+
+// The versions that CUDA's headers name (cuMemAlloc is cuMemAlloc_v2, and so on).
+struct Driver {
+  int (*init)(unsigned flags) = nullptr;
+  int (*version)(int*) = nullptr;
+  int (*device)(int*, int ordinal) = nullptr;
+  int (*device_name)(char*, int, int device) = nullptr;
+  int (*attribute)(int*, int attribute, int device) = nullptr;
+  int (*retain)(void** context, int device) = nullptr;
+  int (*release)(int device) = nullptr;
+  int (*make_current)(void* context) = nullptr;
+  int (*allocate)(uint64_t*, size_t) = nullptr;
+  int (*free)(uint64_t) = nullptr;
+  int (*to_device)(uint64_t, const void*, size_t) = nullptr;
+  int (*to_host)(void*, uint64_t, size_t) = nullptr;
+  int (*fill)(uint64_t, unsigned char, size_t) = nullptr;
+  int (*synchronize)() = nullptr;
+  int (*load)(void** module, const void* image) = nullptr;
+  int (*unload)(void* module) = nullptr;
+  int (*function)(void** function, void* module, const char* name) = nullptr;
+  int (*launch)(
+      void* function,
+      unsigned grid_x,
+      unsigned grid_y,
+      unsigned grid_z,
+      unsigned block_x,
+      unsigned block_y,
+      unsigned block_z,
+      unsigned shared_bytes,
+      void* stream,
+      void** parameters,
+      void** extra) = nullptr;
+  int (*event_create)(void** event, unsigned flags) = nullptr;
+  int (*event_destroy)(void* event) = nullptr;
+  int (*event_record)(void* event, void* stream) = nullptr;
+  int (*event_synchronize)(void* event) = nullptr;
+  int (*elapsed)(float* milliseconds, void* start, void* end) = nullptr;
+  int (*error_name)(int, const char**) = nullptr;
+};
+
+namespace {
+
+// CUdevice_attribute.
+constexpr int attribute_multiprocessors = 16, attribute_l2_bytes = 38, attribute_major = 75,
+              attribute_minor = 76;
+
+const Driver* load_driver() {
+  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!library) return nullptr;
+  static Driver found;
+  bool all = true;
+  auto look_up = [&](auto& function, const char* name) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+    all = all && function;
+  };
+  look_up(found.init, "cuInit");
+  look_up(found.version, "cuDriverGetVersion");
+  look_up(found.device, "cuDeviceGet");
+  look_up(found.device_name, "cuDeviceGetName");
+  look_up(found.attribute, "cuDeviceGetAttribute");
+  look_up(found.retain, "cuDevicePrimaryCtxRetain");
+  look_up(found.release, "cuDevicePrimaryCtxRelease_v2");
+  look_up(found.make_current, "cuCtxSetCurrent");
+  look_up(found.allocate, "cuMemAlloc_v2");
+  look_up(found.free, "cuMemFree_v2");
+  look_up(found.to_device, "cuMemcpyHtoD_v2");
+  look_up(found.to_host, "cuMemcpyDtoH_v2");
+  look_up(found.fill, "cuMemsetD8_v2");
+  look_up(found.synchronize, "cuCtxSynchronize");
+  look_up(found.load, "cuModuleLoadData");
+  look_up(found.unload, "cuModuleUnload");
+  look_up(found.function, "cuModuleGetFunction");
+  look_up(found.launch, "cuLaunchKernel");
+  look_up(found.event_create, "cuEventCreate");
+  look_up(found.event_destroy, "cuEventDestroy_v2");
+  look_up(found.event_record, "cuEventRecord");
+  look_up(found.event_synchronize, "cuEventSynchronize");
+  look_up(found.elapsed, "cuEventElapsedTime");
+  look_up(found.error_name, "cuGetErrorName");
+  return all ? &found : nullptr;
+}
+
+const Driver* find_driver() {
+  static const Driver* driver = load_driver();
+  return driver;
+}
+
+Diagnostic failure(const std::string& code, const std::string& message) {
+  return {"device", code, message};
+}
+
+}  // namespace
+
+Status CudaDevice::check(int status, const char* what) const {
+  if (status == 0) return Success{};
+  const char* name = nullptr;
+  driver_->error_name(status, &name);
+  return failure("cuda-error", std::string(what) + ": " + (name ? name : "error " + std::to_string(status)));
+}
+
+Result<std::shared_ptr<CudaDevice>> CudaDevice::open() {
+  const Driver* driver = find_driver();
+  if (!driver) return failure("no-driver", "libcuda.so.1 was not found: no NVIDIA driver");
+  std::shared_ptr<CudaDevice> opened(new CudaDevice);
+  opened->driver_ = driver;
+  int device = 0;
+  if (driver->init(0) != 0 || driver->device(&device, 0) != 0) return failure("no-gpu", "no NVIDIA GPU");
+  DeviceFacts& facts = opened->facts_;
+  char name[256] = "";
+  int major = 0, minor = 0, l2 = 0;
+  driver->device_name(name, sizeof name, device);
+  driver->attribute(&major, attribute_major, device);
+  driver->attribute(&minor, attribute_minor, device);
+  driver->attribute(&facts.multiprocessors, attribute_multiprocessors, device);
+  driver->attribute(&l2, attribute_l2_bytes, device);
+  driver->version(&facts.driver_version);
+  facts.name = name;
+  facts.capability = 10 * major + minor;
+  facts.l2_bytes = l2;
+  if (auto status = opened->check(driver->retain(&opened->context_, device), "context"); !status)
+    return status.errors();
+  if (auto status = opened->check(driver->make_current(opened->context_), "context"); !status)
+    return status.errors();
+  return opened;
+}
+
+CudaDevice::~CudaDevice() {
+  if (context_) driver_->release(0);
+}
+
+Result<DeviceAddress> CudaDevice::allocate(int64_t bytes) {
+  DeviceAddress address = 0;
+  auto status = check(driver_->allocate(&address, static_cast<size_t>(bytes > 0 ? bytes : 1)), "allocate");
+  if (!status) return status.errors();
+  return address;
+}
+
+void CudaDevice::release(DeviceAddress address) {
+  driver_->free(address);
+}
+
+Status CudaDevice::write(DeviceAddress to, const void* from, int64_t bytes) {
+  return bytes ? check(driver_->to_device(to, from, static_cast<size_t>(bytes)), "copy") : Success{};
+}
+
+Status CudaDevice::read(void* to, DeviceAddress from, int64_t bytes) {
+  return bytes ? check(driver_->to_host(to, from, static_cast<size_t>(bytes)), "copy") : Success{};
+}
+
+Status CudaDevice::fill(DeviceAddress to, int value, int64_t bytes) {
+  return bytes
+             ? check(driver_->fill(to, static_cast<unsigned char>(value), static_cast<size_t>(bytes)), "fill")
+             : Success{};
+}
+
+Status CudaDevice::synchronize() {
+  return check(driver_->synchronize(), "kernel");
+}
+
+Result<double> CudaDevice::seconds(const std::function<Status()>& work) {
+  void* events[2] = {};
+  for (void*& event : events)
+    if (auto status = check(driver_->event_create(&event, 0), "event"); !status) return status.errors();
+  float milliseconds = 0;
+  auto run = [&]() -> Status {
+    if (auto status = check(driver_->event_record(events[0], nullptr), "event"); !status) return status;
+    if (auto status = work(); !status) return status;
+    if (auto status = check(driver_->event_record(events[1], nullptr), "event"); !status) return status;
+    if (auto status = check(driver_->event_synchronize(events[1]), "kernel"); !status) return status;
+    return check(driver_->elapsed(&milliseconds, events[0], events[1]), "event");
+  };
+  auto status = run();
+  for (void* event : events)
+    driver_->event_destroy(event);
+  if (!status) return status.errors();
+  return milliseconds * 1e-3;
+}
+
+Result<void*> CudaDevice::load(const std::string& cubin) {
+  void* module = nullptr;
+  if (auto status = check(driver_->load(&module, cubin.data()), "load"); !status) return status.errors();
+  return module;
+}
+
+void CudaDevice::unload(void* module) {
+  driver_->unload(module);
+}
+
+Result<void*> CudaDevice::function(void* module, const std::string& name) {
+  void* function = nullptr;
+  if (auto status = check(driver_->function(&function, module, name.c_str()), name.c_str()); !status)
+    return status.errors();
+  return function;
+}
+
+Status CudaDevice::launch(void* function, Size grid, Size block, const std::vector<void*>& arguments) {
+  auto** parameters = const_cast<void**>(arguments.data());
+  return check(
+      driver_->launch(
+          function, grid[0], grid[1], grid[2], block[0], block[1], block[2], 0, nullptr, parameters, nullptr),
+      "launch");
+}
+
+namespace {
+
+SizeValue size_for(const std::string& expression, int64_t dynamic_size) {
+  return evaluate_size(expression, [&](std::string_view name) {
+    return name == "d0" && dynamic_size > 0 ? std::optional(dynamic_size) : std::nullopt;
+  });
+}
+
+Result<CudaDevice::Size> sizes_for(const std::vector<std::string>& expressions, int64_t dynamic_size) {
+  CudaDevice::Size sizes = {1, 1, 1};
+  for (size_t k = 0; k < expressions.size() && k < sizes.size(); ++k) {
+    auto [value, problem] = size_for(expressions[k], dynamic_size);
+    if (!value || *value < 1 || *value > std::numeric_limits<int>::max())
+      return failure("bad-launch", expressions[k] + ": " + (value ? "not a size" : problem));
+    sizes[k] = static_cast<unsigned>(*value);
+  }
+  return sizes;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<DeviceKernel>> DeviceKernel::load(
+    std::shared_ptr<CudaDevice> device, const std::string& cubin, const Candidate& candidate) {
+  std::shared_ptr<DeviceKernel> kernel(new DeviceKernel(device, candidate.launch, candidate.second));
+  auto module = device->load(cubin);
+  if (!module) return module.errors();
+  kernel->module_ = *module;
+  for (int version : {0, 1}) {
+    std::string ending = version ? "_unaligned" : "";
+    auto function = device->function(*module, "autoperfect_kernel" + ending);
+    if (!function) return function.errors();
+    kernel->kernels_[version] = *function;
+    if (candidate.second.grid.empty()) continue;
+    auto finish = device->function(*module, "autoperfect_finish" + ending);
+    if (!finish) return finish.errors();
+    kernel->finishes_[version] = *finish;
+  }
+  return kernel;
+}
+
+DeviceKernel::~DeviceKernel() {
+  if (module_) device_->unload(module_);
+}
+
+std::optional<int64_t> DeviceKernel::partial_bytes(int64_t dynamic_size) const {
+  return second_.grid.empty() ? 0 : size_for(second_.partial_bytes, dynamic_size).value;
+}
+
+Status DeviceKernel::run(
+    const std::vector<DeviceAddress>& in,
+    const std::vector<DeviceAddress>& out,
+    DeviceAddress partial,
+    int64_t dynamic_size) {
+  constexpr DeviceAddress alignment = 16;
+  int version = 0;
+  for (auto* buffers : {&in, &out})
+    for (DeviceAddress buffer : *buffers)
+      if (buffer % alignment) version = 1;
+  bool finishes = finishes_[0] != nullptr;
+  int size = static_cast<int>(dynamic_size);
+  std::vector<int> all(out.size());
+  std::iota(all.begin(), all.end(), 0);
+  auto start = [&](bool finish) -> Status {
+    std::vector<DeviceAddress> buffers = in;
+    if (finish) buffers.push_back(partial);
+    for (int output : finish ? second_.outputs : finishes ? second_.first_outputs : all)
+      buffers.push_back(out.at(static_cast<size_t>(output)));
+    if (finishes && !finish) buffers.push_back(partial);
+    std::vector<void*> arguments;
+    for (DeviceAddress& buffer : buffers)
+      arguments.push_back(&buffer);
+    if (dynamic_size > 0) arguments.push_back(&size);
+    auto grid = sizes_for(finish ? second_.grid : launch_.grid, dynamic_size);
+    auto block = sizes_for(finish ? second_.block : launch_.block, dynamic_size);
+    if (!grid) return grid.errors();
+    if (!block) return block.errors();
+    return device_->launch((finish ? finishes_ : kernels_)[version], *grid, *block, arguments);
+  };
+  if (auto status = start(false); !status || !finishes) return status;
+  return start(true);
+}
+
+}  // namespace autoperfect

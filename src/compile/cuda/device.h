@@ -1,0 +1,93 @@
+// A GPU through CUDA's driver interface, looked up at run time: what the gate's helper and the device tests
+// run kernels with. MLX has its own context; nothing here is used in a process that computes with MLX.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "generate/candidate.h"
+#include "support/result.h"
+
+namespace autoperfect {
+
+struct Driver;  // functions of libcuda
+
+using DeviceAddress = uint64_t;
+
+struct DeviceFacts {
+  std::string name;
+  int capability = 0;  // 90 for 9.0
+  int multiprocessors = 0;
+  int64_t l2_bytes = 0;
+  int driver_version = 0;  // 13000 for 13.0
+};
+
+// The first GPU, with a context of its own. Not for several threads at once. After a kernel went wrong every
+// call fails: the process has to end.
+class CudaDevice {
+ public:
+  static Result<std::shared_ptr<CudaDevice>> open();
+  ~CudaDevice();
+  CudaDevice(const CudaDevice&) = delete;
+
+  const DeviceFacts& facts() const { return facts_; }
+
+  Result<DeviceAddress> allocate(int64_t bytes);
+  void release(DeviceAddress address);
+  Status write(DeviceAddress to, const void* from, int64_t bytes);
+  Status read(void* to, DeviceAddress from, int64_t bytes);
+  Status fill(DeviceAddress to, int value, int64_t bytes);  // each byte
+  Status synchronize();
+  Result<double> seconds(const std::function<Status()>& work);  // on the device, by events
+
+  Result<void*> load(const std::string& cubin);  // a module
+  void unload(void* module);
+  Result<void*> function(void* module, const std::string& name);
+  using Size = std::array<unsigned, 3>;
+  Status launch(void* function, Size grid, Size block, const std::vector<void*>& arguments);
+
+ private:
+  CudaDevice() = default;
+  Status check(int status, const char* what) const;
+
+  const Driver* driver_ = nullptr;
+  void* context_ = nullptr;
+  DeviceFacts facts_;
+};
+
+// A compiled candidate on a device, unloaded with its last owner.
+class DeviceKernel {
+ public:
+  static Result<std::shared_ptr<DeviceKernel>> load(
+      std::shared_ptr<CudaDevice> device, const std::string& cubin, const Candidate& candidate);
+  ~DeviceKernel();
+  DeviceKernel(const DeviceKernel&) = delete;
+
+  // Of what passes between its two launches, for a size of the dynamic axis (0: none is dynamic).
+  std::optional<int64_t> partial_bytes(int64_t dynamic_size) const;
+
+  // Buffers in ABI order. Where one does not begin at a multiple of 16 bytes, the unaligned version runs.
+  Status run(
+      const std::vector<DeviceAddress>& in,
+      const std::vector<DeviceAddress>& out,
+      DeviceAddress partial,
+      int64_t dynamic_size);
+
+ private:
+  DeviceKernel(std::shared_ptr<CudaDevice> device, Launch launch, SecondLaunch second)
+      : device_(std::move(device)), launch_(std::move(launch)), second_(std::move(second)) {}
+
+  std::shared_ptr<CudaDevice> device_;
+  Launch launch_;
+  SecondLaunch second_;
+  void* module_ = nullptr;
+  void* kernels_[2] = {};   // aligned, unaligned
+  void* finishes_[2] = {};  // the same; null: none
+};
+
+}  // namespace autoperfect

@@ -1,0 +1,181 @@
+// The part of Body that holds what goes from element to element: reductions and scans.
+#include <algorithm>
+
+#include "generate/schedule/access.h"
+#include "generate/schedule/body.h"
+#include "generate/schedule/cuda/body.h"
+#include "generate/schedule/cuda/scope.h"
+
+namespace autoperfect::schedule::cuda {
+namespace {
+
+const char* operation(Op op) {
+  switch (op) {
+    case Op::cumsum:
+      return "ap::Plus";
+    case Op::cumprod:
+      return "ap::Times";
+    case Op::cummax:
+      return "ap::Larger";
+    case Op::cummin:
+      return "ap::Smaller";
+    default:
+      return "ap::LogAddExp";
+  }
+}
+
+bool inclusive(const KernelValue& value) {
+  return value.attributes.get_or("inclusive", true);
+}
+
+std::string rounded(Dtype dtype, const std::string& text) {
+  if (dtype == Dtype::bf16) return "ap::round_bf16(" + text + ")";
+  if (dtype == Dtype::f16) return "ap::round_f16(" + text + ")";
+  return text;
+}
+
+}  // namespace
+
+ReductionText Body::text_of(int v) const {
+  auto& value = kernel_.values[v];
+  return *reduction(value.op, operand_dtype(kernel_, value, 0), value.dtype);
+}
+
+std::string Body::state_type(int v) const {
+  if (!arg(v)) return vector_type(text_of(v).accumulate);
+  return "ap::Found<" + vector_type(operand_dtype(kernel_, kernel_.values[v], 0)) + ">";
+}
+
+// Of argmax: below every element.
+std::string Body::initial(int v) const {
+  if (!arg(v)) return text_of(v).init;
+  Dtype dtype = operand_dtype(kernel_, kernel_.values[v], 0);
+  return "{" + reduction(kernel_.values[v].op == Op::argmax ? Op::max : Op::min, dtype, dtype)->init +
+         ", {0}}";
+}
+
+std::string Body::step(int v, const std::string& a, const std::string& b) const {
+  if (!arg(v)) return fill(text_of(v).step, a, b);
+  return std::string(kernel_.values[v].op == Op::argmax ? "ap::FirstMax" : "ap::FirstMin") + "{}(" + a +
+         ", " + b + ")";
+}
+
+std::string Body::function(int v) const {
+  return "[](auto a, auto b) { return " + step(v, "a", "b") + "; }";
+}
+
+std::string Body::declare_accumulators(int sweep, int depth) const {
+  std::string text;
+  for (int v : passes_.reductions[sweep]) {
+    std::string name = id("a", v);
+    if (columns()) {
+      text += indent(depth) + state_type(v) + " " + name + "[P];\n" + indent(depth) + "#pragma unroll\n" +
+              indent(depth) + "for (int l = 0; l < P; ++l) " + name + "[l] = " + initial(v) + ";\n";
+      continue;
+    }
+    text += indent(depth) + state_type(v) + " " + name + " = " + initial(v) + ";\n";
+  }
+  return text;
+}
+
+void Body::accumulate(Scope& scope, int v) const {
+  auto& value = kernel_.values[v];
+  std::string a = columns() ? id("a", v) + "[l]" : id("a", v), x = operand(scope, value, 0);
+  // With scans all threads go on to the end, also those that are past it.
+  std::string when = !columns() && !scope.scanned.empty() ? "if (within) " : "";
+  if (arg(v)) {
+    int group = nest_.group_of(value.reduced[0]);
+    std::string place = group == nest_.vector_group ? "j + l" : id("g", group);
+    scope.statement(
+        when + a + " = " + step(v, a, state_type(v) + "{" + x + ", {(ap::i32)(" + place + ")}}") + ";");
+    return;
+  }
+  auto text = text_of(v);
+  x = convert(operand_dtype(kernel_, value, 0), text.accumulate, x);
+  scope.statement(
+      when + a + " = " +
+      (value.op == Op::matmul ? "ap::fma(" + x + ", " + operand(scope, value, 1) + ", " + a + ")"
+                              : step(v, a, x)) +
+      ";");
+}
+
+std::string Body::end_reduction(int v, int depth) const {
+  auto& value = kernel_.values[v];
+  std::string type = vector_type(value.dtype), name = id("u", v), a = id("a", v) + (columns() ? "[l]" : "");
+  std::string end = arg(v) ? "ap::to_u32(" + a + ".at)" : rounded(value.dtype, a);
+  if (!columns()) return indent(depth) + "const " + type + " " + name + " = " + end + ";\n";
+  return indent(depth) + type + " " + name + "[P];\n" + indent(depth) + "#pragma unroll\n" + indent(depth) +
+         "for (int l = 0; l < P; ++l) " + name + "[l] = " + end + ";\n";
+}
+
+// All scans of a kernel go along one group in one direction: that of the lanes, or the one below columns.
+bool Body::scans_supported() const {
+  const KernelValue* first = nullptr;
+  for (auto& value : kernel_.values) {
+    if (!is_scan(value)) continue;
+    if (!first) first = &value;
+    if (value.scanned != first->scanned || is_reverse(value) != is_reverse(*first)) return false;
+    int group = nest_.group_of(value.scanned);
+    bool along = columns() ? nest_.inner_groups == std::vector<int>{group}
+                           : nest_.inner_groups.empty() && group == nest_.vector_group;
+    if (!along || !scan_identity(value)) return false;
+  }
+  return true;
+}
+
+bool Body::runs_backwards() const {
+  return std::any_of(kernel_.values.begin(), kernel_.values.end(), [](const KernelValue& value) {
+    return is_scan(value) && is_reverse(value);
+  });
+}
+
+std::vector<int> Body::scans(int sweep) const {
+  std::vector<bool> seen(kernel_.values.size(), false), loads(nest_.accesses.size(), false);
+  for (int v : passes_.reductions[sweep])
+    note_uses(v, seen, loads);
+  for (int v : passes_.outputs[sweep])
+    note_uses(v, seen, loads);
+  std::vector<int> found;
+  for (size_t v = 0; v < seen.size(); ++v)
+    if (seen[v] && is_scan(kernel_.values[v])) found.push_back(static_cast<int>(v));
+  return found;
+}
+
+std::string Body::declare_carries(int sweep, int depth) const {
+  std::string text;
+  for (int v : scans(sweep)) {
+    auto& value = kernel_.values[v];
+    std::string type = vector_type(value.dtype), name = id("c", v), start = *scan_identity(value);
+    text += indent(depth) + type + " " + name + (columns() ? "[P];\n" : " = " + start + ";\n");
+    if (columns()) text += indent(depth) + "for (int l = 0; l < P; ++l) " + name + "[l] = " + start + ";\n";
+  }
+  return text;
+}
+
+// Along the lanes all threads of a row take part: what is computed before it is a loop of its own.
+void Body::scan_along(Scope& scope, int v) const {
+  auto& value = kernel_.values[v];
+  std::string type = vector_type(value.dtype), identity = *scan_identity(value);
+  scope.before(type + " " + id("s", v) + "[P];");
+  std::string x = convert(operand_dtype(kernel_, value, 0), value.dtype, operand(scope, value, 0));
+  scope.statement(id("s", v) + "[l] = within ? " + x + " : " + identity + ";");
+  scope.after(
+      "ap::scan<" + std::to_string(mapping_.lanes) + ", " + operation(value.op) + ", " +
+      (is_reverse(value) ? "true" : "false") + ", " + (inclusive(value) ? "true" : "false") + ">(" +
+      id("s", v) + ", " + id("c", v) + ", " + identity + ", lane, shared);");
+  scope.scanned[v] = rounded(value.dtype, id("s", v) + "[l]");
+  scope.close();
+}
+
+// Of columns each element goes on alone.
+std::string Body::scan_down(Scope& scope, int v) const {
+  auto& value = kernel_.values[v];
+  std::string x = convert(operand_dtype(kernel_, value, 0), value.dtype, operand(scope, value, 0));
+  std::string carry = id("c", v) + "[l]", next = id("n", v), before = id("o", v);
+  scope.statement("const auto " + before + " = " + carry + ";");
+  scope.statement("const auto " + next + " = " + operation(value.op) + "{}(" + before + ", " + x + ");");
+  scope.statement(carry + " = " + next + ";");
+  return rounded(value.dtype, inclusive(value) ? next : before);
+}
+
+}  // namespace autoperfect::schedule::cuda

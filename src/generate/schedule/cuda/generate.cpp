@@ -1,0 +1,83 @@
+#include "generate/schedule/cuda/generate.h"
+
+#include <algorithm>
+
+#include "generate/schedule/contraction.h"
+#include "generate/schedule/cuda/mapping.h"
+#include "generate/schedule/cuda/writer.h"
+#include "generate/schedule/parts.h"
+#include "generate/schedule/tiles.h"
+#include "ir/kernel_text.h"
+
+namespace autoperfect::schedule::cuda {
+namespace {
+
+constexpr size_t most = 5;
+constexpr int joined_threads = 256;  // parts of one launch have blocks of one size
+
+struct Choices {
+  Nest nest;
+  std::vector<Mapping> mappings;
+};
+
+std::optional<Choices> choices(const Kernel& kernel, const Target& target) {
+  if (find_contraction(kernel)) return std::nullopt;
+  if (auto tiles = find_tiles(kernel)) return Choices{*tiles, {{Kind::tiles, 1, 256, 32, 0, 1, 1, false}}};
+  auto nest = find_nest(kernel);
+  if (!nest) return std::nullopt;
+  Nest own = for_gpu(*nest);
+  return Choices{own, mappings(kernel, own, target)};
+}
+
+// The same with that many threads a block.
+Mapping with_threads(const Nest& nest, Mapping mapping, int threads) {
+  mapping.threads = threads;
+  if (mapping.kind == Kind::rows && mapping.lanes > 32) {
+    mapping.lanes = threads;
+    if (mapping.kept)
+      mapping.kept = static_cast<int>((packs_of_row(nest, mapping.pack) + threads - 1) / threads);
+  }
+  if (mapping.kind == Kind::columns && mapping.lanes > 32) mapping.lanes = threads;
+  return mapping;
+}
+
+}  // namespace
+
+std::vector<Candidate> generate(const Kernel& kernel, const Target& target) {
+  auto kernels = split_into_parts(kernel);
+  std::vector<Choices> each;
+  size_t count = 0;
+  for (auto& part : kernels) {
+    auto found = choices(part, target);
+    if (!found || found->mappings.empty()) return {};
+    count = std::max(count, found->mappings.size());
+    each.push_back(std::move(*found));
+  }
+  std::vector<Candidate> candidates;
+  std::string id = signature(kernel);
+  for (size_t k = 0; k < std::min(count, most); ++k) {
+    std::vector<Part> parts;
+    std::string text;
+    for (size_t p = 0; p < each.size(); ++p) {
+      auto mapping = each[p].mappings[std::min(k, each[p].mappings.size() - 1)];
+      if (each.size() > 1) mapping = with_threads(each[p].nest, mapping, joined_threads);
+      auto part = write_part(kernels[p], each[p].nest, mapping, static_cast<int>(p));
+      if (!part) break;
+      parts.push_back(std::move(*part));
+      text += (text.empty() ? "" : " | ") + mapping.text();
+    }
+    if (parts.size() < each.size()) continue;
+    auto candidate = join(kernel, parts);
+    bool known = candidate && std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& c) {
+                   return c.source == candidate->source;
+                 });
+    if (!candidate || known) continue;
+    candidate->signature = id;
+    candidate->target = target.name;
+    candidate->provenance = "schedule: " + text;
+    candidates.push_back(std::move(*candidate));
+  }
+  return candidates;
+}
+
+}  // namespace autoperfect::schedule::cuda

@@ -1,0 +1,224 @@
+#include "generate/schedule/cuda/mapping.h"
+
+#include <algorithm>
+
+namespace autoperfect::schedule::cuda {
+namespace {
+
+constexpr int most_threads = 1024;
+constexpr int most_kept_words = 96;  // registers of a thread for what it keeps
+constexpr int64_t large_bytes = int64_t{1} << 22;
+
+bool divides(int pack, const Extent& extent) {
+  return extent.fixed % pack == 0 && extent.dynamic % pack == 0;
+}
+
+bool is_arg(const KernelValue& value) {
+  return value.op == Op::argmax || value.op == Op::argmin;
+}
+
+class Chooser {
+ public:
+  Chooser(const Kernel& kernel, const Nest& nest, const Target& target)
+      : kernel_(kernel), nest_(nest), target_(target), passes_(find_passes(kernel, nest, Keep::costly)) {
+    for (auto& buffer : kernel.buffers)
+      bytes_ += buffer.type.bytes();
+    for (int g : nest.unit_groups)
+      units_ *= nest.groups[g].seen_size;
+    for (auto& value : kernel.values)
+      scans_ = scans_ || is_scan(value);
+  }
+
+  std::vector<Mapping> run() {
+    if (nest_.columns())
+      columns();
+    else if (std::any_of(nest_.groups.begin(), nest_.groups.end(), [](auto& g) { return g.swept; }))
+      rows();
+    else
+      elements();
+    return std::move(found_);
+  }
+
+ private:
+  int64_t lanes_size() const {
+    return nest_.vector_group < 0 ? 1 : nest_.groups[nest_.vector_group].seen_size;
+  }
+  int pack(bool tail) const;
+  bool packs_fit(int pack, bool tail) const;
+  void elements();
+  void rows();
+  void add_row(int pack, int64_t packs, int64_t elements_a_thread);
+  void add_streamed_rows(int pack, int64_t packs);
+  int64_t kept_words(int pack) const;
+  void columns();
+
+  const Kernel& kernel_;
+  const Nest& nest_;
+  const Target& target_;
+  Passes passes_;
+  int64_t bytes_ = 0, units_ = 1;
+  bool scans_ = false;
+  std::vector<Mapping> found_;
+};
+
+bool Chooser::packs_fit(int pack, bool tail) const {
+  if (!tail && !divides(pack, nest_.groups[nest_.vector_group].size)) return false;
+  return std::all_of(nest_.accesses.begin(), nest_.accesses.end(), [&](const Access& access) {
+    bool along = access.strides[nest_.vector_group].is(1) && access.gathers.empty() && access.guards.empty();
+    return !along || moves_packs(kernel_, nest_, passes_, access, pack);
+  });
+}
+
+// As many elements as make 16 bytes of the smallest element, but no more than 32 of the largest. `tail`: the
+// last pack may be short.
+int Chooser::pack(bool tail) const {
+  if (nest_.vector_group < 0) return 1;
+  int64_t smallest = 8, largest = 1;
+  for (auto& access : nest_.accesses) {
+    if (!access.strides[nest_.vector_group].is(1)) continue;
+    int64_t size = size_of(kernel_.buffers[access.buffer].type.dtype);
+    smallest = std::min(smallest, size);
+    largest = std::max(largest, size);
+  }
+  int pack = static_cast<int>(std::min(16 / smallest, 32 / largest));
+  while (pack > 1 && !packs_fit(pack, tail))
+    pack /= 2;
+  return pack;
+}
+
+void Chooser::elements() {
+  int width = pack(nest_.unit_groups.empty());
+  bool large = bytes_ >= large_bytes;
+  for (int steps : {1, 2, 4})
+    if (steps == 1 || large) found_.push_back({Kind::elements, width, 256, 1, 0, steps, 1, false});
+  if (large) found_.push_back({Kind::elements, width, 256, 1, 0, 2, 1, true});
+}
+
+// Registers a kept pack of a row takes in a thread.
+int64_t Chooser::kept_words(int pack) const {
+  int64_t words = static_cast<int64_t>(passes_.kept.size()) * pack;
+  for (auto& access : nest_.accesses) {
+    auto& buffer = kernel_.buffers[access.buffer];
+    if (buffer.role == BufferRole::in && moves_packs(kernel_, nest_, passes_, access, pack))
+      words += std::max<int64_t>(1, size_of(buffer.type.dtype) * pack / 4);
+  }
+  return words;
+}
+
+void Chooser::add_row(int pack, int64_t packs, int64_t elements_a_thread) {
+  int lanes = 1;
+  while (lanes < most_threads && packs * pack > lanes * elements_a_thread)
+    lanes *= 2;
+  int64_t kept = (packs + lanes - 1) / lanes;
+  if (kept * kept_words(pack) > most_kept_words) return;
+  Mapping row{Kind::rows, pack, std::max(lanes, 128), lanes, static_cast<int>(kept), 1, 1, false};
+  if (lanes > 32) row.threads = lanes;
+  found_.push_back(row);
+}
+
+// Rows that are read once, or too long to be kept.
+void Chooser::add_streamed_rows(int pack, int64_t packs) {
+  for (int64_t target : {16, 4}) {
+    int lanes = 1;
+    while (lanes < most_threads && packs > lanes * target)
+      lanes *= 2;
+    Mapping row{Kind::rows, pack, std::max(lanes, 128), lanes, 0, 4, 1, false};
+    if (lanes > 32) row.threads = lanes;
+    found_.push_back(row);
+  }
+}
+
+void Chooser::rows() {
+  bool single = nest_.unit_groups.empty() && nest_.inner_groups.empty() && passes_.count <= 1 && !scans_;
+  int width = pack(single);
+  int64_t packs = packs_of_row(nest_, width);
+  if (can_slice(kernel_, passes_) && !scans_ && units_ < 2 * target_.threads && packs >= 2048) {
+    for (int64_t waves : {2, 6}) {
+      int64_t slices = std::min<int64_t>(waves * target_.threads / units_, packs / 1024);
+      if (slices > 1) found_.push_back({Kind::rows, width, 256, 256, 0, 4, slices, false});
+    }
+  }
+  bool dynamic = nest_.groups[nest_.vector_group].size.dynamic != 0;
+  for (int g : nest_.inner_groups)
+    dynamic = dynamic || nest_.groups[g].size.dynamic != 0;
+  if (passes_.count > 1 && !scans_ && !dynamic)
+    for (int64_t elements : {16, 32, 8, 64})
+      add_row(width, packs, elements);
+  if (found_.empty() || passes_.count <= 1) add_streamed_rows(width, packs);
+}
+
+void Chooser::columns() {
+  int width = std::min(pack(false), 4);
+  int64_t rows = 1;
+  for (int g : nest_.inner_groups)
+    rows *= nest_.groups[g].seen_size;
+  constexpr int side = 32;
+  if (scans_) {
+    found_.push_back({Kind::columns, width, 128, 128, 0, 4, 1, false});
+    if (width > 1) found_.push_back({Kind::columns, 1, 128, 128, 0, 4, 1, false});
+    return;
+  }
+  for (int below : {8, 16}) {
+    int64_t blocks = units_ * ((lanes_size() + side * width - 1) / (side * width));
+    int64_t slices = 1;
+    if (can_slice(kernel_, passes_))
+      slices = std::min<int64_t>((4 * target_.threads + blocks - 1) / blocks, rows / (below * 8));
+    found_.push_back({Kind::columns, width, side * below, side, 0, 4, std::max<int64_t>(1, slices), false});
+  }
+}
+
+}  // namespace
+
+std::string Mapping::text() const {
+  std::string text = kind == Kind::elements ? "elements"
+                     : kind == Kind::rows   ? "rows lanes=" + std::to_string(lanes)
+                     : kind == Kind::tiles  ? "tiles"
+                                            : "columns lanes=" + std::to_string(lanes);
+  text += " threads=" + std::to_string(threads) + " pack=" + std::to_string(pack);
+  if (kept) text += " kept=" + std::to_string(kept);
+  if (steps > 1) text += " steps=" + std::to_string(steps);
+  if (slices > 1) text += " slices=" + std::to_string(slices);
+  return text + (once ? " once" : "");
+}
+
+Nest for_gpu(Nest nest) {
+  if (!nest.full()) return nest;
+  nest.inner_groups = nest.unit_groups;
+  nest.unit_groups.clear();
+  nest.shape = Shape::rows;
+  return nest;
+}
+
+bool moves_packs(
+    const Kernel& kernel, const Nest& nest, const Passes& passes, const Access& access, int pack) {
+  if (nest.vector_group < 0 || !access.strides[nest.vector_group].is(1) || access.tiled) return false;
+  for (auto& gather : access.gathers)
+    if (passes.varies[gather.value] || nest.along_lanes(kernel.values[gather.value]) ||
+        !divides(pack, gather.stride))
+      return false;
+  for (auto& guard : access.guards)
+    if (guard.steps[nest.vector_group] != 0) return false;
+  for (size_t g = 0; g < nest.groups.size(); ++g)
+    if (static_cast<int>(g) != nest.vector_group && !divides(pack, access.strides[g])) return false;
+  return divides(pack, access.offset);
+}
+
+bool can_slice(const Kernel& kernel, const Passes& passes) {
+  if (passes.count != 1 || passes.reductions[0].empty()) return false;
+  return std::none_of(kernel.values.begin(), kernel.values.end(), [](const KernelValue& value) {
+    return is_arg(value) || is_scan(value);
+  });
+}
+
+int64_t packs_of_row(const Nest& nest, int pack) {
+  int64_t packs = nest.vector_group < 0 ? 1 : (nest.groups[nest.vector_group].seen_size + pack - 1) / pack;
+  for (int g : nest.inner_groups)
+    packs *= nest.groups[g].seen_size;
+  return packs;
+}
+
+std::vector<Mapping> mappings(const Kernel& kernel, const Nest& nest, const Target& target) {
+  return Chooser(kernel, nest, target).run();
+}
+
+}  // namespace autoperfect::schedule::cuda

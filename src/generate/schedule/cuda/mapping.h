@@ -1,0 +1,47 @@
+// How the loops of a nest are spread over the threads of a GPU: what measurement decides between.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cost/target.h"
+#include "generate/schedule/nest.h"
+#include "generate/schedule/passes.h"
+#include "ir/kernel.h"
+
+namespace autoperfect::schedule::cuda {
+
+// elements: a thread a pack. rows: some threads a row. columns: threads side by side along the lanes, and one
+// below the other along what is reduced. tiles: squares turned in shared memory.
+enum class Kind { elements, rows, columns, tiles };
+
+struct Mapping {
+  Kind kind = Kind::elements;
+  int pack = 1;        // neighbouring elements a thread takes at once
+  int threads = 256;   // of a block
+  int lanes = 1;       // rows: threads of a row; columns: threads side by side
+  int kept = 0;        // rows: packs of a row that stay in registers between sweeps; 0: read again
+  int steps = 1;       // packs in flight in one thread
+  int64_t slices = 1;  // blocks that share a unit's sweep, each with a partial result
+  bool once = false;   // what is moved passes by the caches
+  std::string text() const;
+};
+
+// The nest as the CPU's schedules find it, with loops that suit a GPU: a reduction over everything is a
+// single row.
+Nest for_gpu(Nest nest);
+
+// Best guess first.
+std::vector<Mapping> mappings(const Kernel& kernel, const Nest& nest, const Target& target);
+
+// Whether the access moves whole packs along the lanes.
+bool moves_packs(
+    const Kernel& kernel, const Nest& nest, const Passes& passes, const Access& access, int pack);
+
+// Reductions all in one sweep, whose partial results can be combined.
+bool can_slice(const Kernel& kernel, const Passes& passes);
+
+// What a thread of a row goes through: packs of all inner groups. With the dynamic axis as first seen.
+int64_t packs_of_row(const Nest& nest, int pack);
+
+}  // namespace autoperfect::schedule::cuda
