@@ -56,8 +56,7 @@ struct SecondLaunch {
 //                           const long* dims);                       // only with partial_bytes > 0
 // Language `cuda`: behind the prelude (src/compile/cuda/prelude*), with C linkage,
 //   __global__ void autoperfect_kernel(inputs..., outputs it stores..., unsigned char* partial, int d0);
-//   __global__ void autoperfect_finish(inputs..., const unsigned char* partial, outputs it stores..., int
-//   d0);
+//   __global__ void autoperfect_finish(inputs..., unsigned char* partial, outputs it stores..., int d0);
 // with `partial` only where there is a finish, and d0 only where an axis is dynamic; and both once more with
 // the ending `_unaligned`, right for buffers that do not begin at a multiple of 16 bytes.
 //

@@ -1,5 +1,6 @@
 // Generated kernels against the reference executor: every candidate of a kernel, compiled and run over
-// several sizes of the dynamic axis and several numbers of chunks.
+// several sizes of the dynamic axis, in each of the ways a machine can run it: this processor, or in the
+// device tests a GPU.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,10 +8,14 @@
 #include <cmath>
 #include <random>
 
-#include "compile/cpu/compile.h"
 #include "generate/schedule/schedule.h"
 #include "ir/kernel_text.h"
 #include "reference/reference.h"
+#ifdef AUTOPERFECT_TEST_DEVICE
+#include "../device/device_machine.h"
+#else
+#include "cpu_machine.h"
+#endif
 
 namespace autoperfect {
 
@@ -56,42 +61,15 @@ inline void expect_close(
   }
 }
 
-inline std::vector<Tensor> run_native(
-    const Kernel& kernel, const LoadedKernel& loaded, const std::vector<Tensor>& inputs, int threads) {
-  std::vector<Tensor> outputs;
-  for (auto& buffer : kernel.buffers)
-    if (buffer.role == BufferRole::out) {
-      outputs.push_back(Tensor::zeros(buffer.type));
-      for (auto& byte : outputs.back().bytes)
-        byte = 0xA5;
-    }
-  std::vector<const void*> in;
-  std::vector<void*> out;
-  for (auto& t : inputs)
-    in.push_back(t.bytes.data());
-  for (auto& t : outputs)
-    out.push_back(t.bytes.data());
-  std::vector<long> dims;
-  for (auto& axis : kernel.axes)
-    if (axis.dynamic) dims.push_back(axis.size);
-  int64_t units = 1;
-  for (AxisId axis : loaded.launch.parallel)
-    units *= kernel.axes[axis].size;
-  launch_cpu(loaded, in.data(), out.data(), dims.data(), units, threads);
-  return outputs;
-}
-
 inline void check_kernel(const Kernel& kernel, bool expect_candidates = true) {
-  auto candidates = generate_schedules(kernel, default_cpu_target());
-  ASSERT_EQ(!candidates.empty(), expect_candidates) << print(kernel);
+  auto candidates = generate_schedules(kernel, test_target());
+  if (is_in_scope(kernel)) ASSERT_EQ(!candidates.empty(), expect_candidates) << print(kernel);
   std::vector<int64_t> sizes{-1};
   for (auto& axis : kernel.axes)
     if (axis.dynamic) sizes = {-1, 1, 2, 17, 67};
   for (auto& candidate : candidates) {
-    auto binary = compile_cpu(candidate.source, *system_compiler());
-    ASSERT_TRUE(binary.ok()) << format(binary.errors()) << candidate.source;
-    auto loaded = load_cpu(*binary, candidate.launch);
-    ASSERT_TRUE(loaded.ok()) << format(loaded.errors());
+    auto run = prepare(candidate);
+    ASSERT_TRUE(run.ok()) << format(run.errors()) << candidate.source;
     for (int64_t size : sizes) {
       Kernel sized = size < 0 ? kernel : with_dynamic_size(kernel, size);
       std::mt19937 random(7);
@@ -101,8 +79,7 @@ inline void check_kernel(const Kernel& kernel, bool expect_candidates = true) {
       auto exact = run_reference(sized, inputs, Precision::exact);
       auto oracle = run_reference(sized, inputs, Precision::oracle);
       ASSERT_TRUE(exact.ok()) << format(exact.errors());
-      for (int threads : {0, 1}) {
-        auto got = run_native(sized, **loaded, inputs, threads);
+      for (auto& got : (*run)(sized, inputs)) {
         for (size_t o = 0; o < got.size(); ++o)
           expect_close(
               got[o],

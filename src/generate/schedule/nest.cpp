@@ -26,6 +26,7 @@ class Finder {
       for (auto& operand : value.operands)
         if (operand.kind == KernelOperand::Kind::iota) pinned_.insert(operand.id);
     }
+    if (with_loops && !reduced_alike()) return std::nullopt;
     if (!find_accesses()) return std::nullopt;
     nest_.groups = std::move(groups);
     if (nest_.groups.empty())
@@ -38,6 +39,12 @@ class Finder {
   }
 
  private:
+  // The loops of one reduction are those of all: one that sums over fewer axes would count its terms again.
+  bool reduced_alike() const {
+    return std::all_of(kernel_.values.begin(), kernel_.values.end(), [&](const KernelValue& value) {
+      return value.reduced.empty() || std::set<AxisId>(value.reduced.begin(), value.reduced.end()) == swept_;
+    });
+  }
   bool find_accesses();
   bool add_access(const KernelOperand& at);
   void by_groups(Access& access, const AccessMap& map) const;

@@ -1,6 +1,5 @@
 // CUDA prelude, part 1: numbers, in the names of the CPU's prelude: what is a vector of lanes there is the
-// number of one thread here, so that one text of an operation serves both. See docs of the CPU's prelude for
-// what each means.
+// number of one thread here, so that one text of an operation serves both.
 
 #define __builtin_inff() __int_as_float(0x7f800000)
 #define __builtin_nanf(text) __int_as_float(0x7fc00000)
@@ -208,7 +207,7 @@ void encode(f32& to, vf x) {
   to = x;
 }
 void encode(bf16& to, vf x) {
-  to.raw = bf16_bits(x);
+  to.raw = u16(__float_as_uint(x) >> 16);  // every value of a bf16 is one already
 }
 void encode(f16& to, vf x) {
   to.raw = f16_bits(x);

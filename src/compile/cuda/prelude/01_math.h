@@ -40,7 +40,7 @@ vf sqrt(vf x) {
   return ::__fsqrt_rn(x);
 }
 vf rsqrt(vf x) {
-  return __fdiv_rn(1.0f, sqrt(x));
+  return __frcp_rn(sqrt(x));
 }
 vf floor(vf x) {
   return ::floorf(x);
@@ -99,6 +99,17 @@ vf maximum(vf a, vf b) {
 vf minimum(vf a, vf b) {
   return a != a ? a : a < b ? a : b;
 }
+// In a reduction the order of +0 and -0 is free: one instruction, NaN where either is.
+vf largest(vf a, vf b) {
+  float c;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+  return c;
+}
+vf smallest(vf a, vf b) {
+  float c;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+  return c;
+}
 template <class T>
 Int<T> maximum(Int<T> a, Int<T> b) {
   return a > b ? a : b;
@@ -119,12 +130,12 @@ vf logaddexp(vf a, vf b) {
   return low < -largest || high > largest ? high : high + log1p(exp(low - high));
 }
 vf sigmoid(vf x) {
-  float small = __fdiv_rn(1.0f, 1.0f + exp(abs(x)));
+  float small = __frcp_rn(1.0f + exp(abs(x)));
   return x < 0 ? small : 1.0f - small;
 }
 // Of a half dtype, whose exponential MLX rounds: `power` is e^|x| rounded.
 vf sigmoid_of(vf x, vf power) {
-  float small = __fdiv_rn(1.0f, 1.0f + power);
+  float small = __frcp_rn(1.0f + power);
   return x < 0 ? small : 1.0f - small;
 }
 

@@ -55,9 +55,12 @@ std::string Body::initial(int v) const {
 }
 
 std::string Body::step(int v, const std::string& a, const std::string& b) const {
+  Op op = kernel_.values[v].op;
+  Dtype dtype = operand_dtype(kernel_, kernel_.values[v], 0);
+  if ((op == Op::max || op == Op::min) && is_floating(dtype))
+    return std::string(op == Op::max ? "ap::largest(" : "ap::smallest(") + a + ", " + b + ")";
   if (!arg(v)) return fill(text_of(v).step, a, b);
-  return std::string(kernel_.values[v].op == Op::argmax ? "ap::FirstMax" : "ap::FirstMin") + "{}(" + a +
-         ", " + b + ")";
+  return std::string(op == Op::argmax ? "ap::FirstMax" : "ap::FirstMin") + "{}(" + a + ", " + b + ")";
 }
 
 std::string Body::function(int v) const {

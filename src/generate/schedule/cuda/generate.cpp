@@ -22,7 +22,12 @@ struct Choices {
 
 std::optional<Choices> choices(const Kernel& kernel, const Target& target) {
   if (find_contraction(kernel)) return std::nullopt;
-  if (auto tiles = find_tiles(kernel)) return Choices{*tiles, {{Kind::tiles, 1, 256, 32, 0, 1, 1, false}}};
+  if (auto tiles = find_tiles(kernel)) {
+    std::vector<Mapping> sides;
+    for (int side : {64, 32})
+      sides.push_back({Kind::tiles, 1, 256, side, 0, 1, 1, false});
+    return Choices{*tiles, sides};
+  }
   auto nest = find_nest(kernel);
   if (!nest) return std::nullopt;
   Nest own = for_gpu(*nest);

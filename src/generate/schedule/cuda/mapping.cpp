@@ -51,6 +51,7 @@ class Chooser {
   void add_streamed_rows(int pack, int64_t packs);
   int64_t kept_words(int pack) const;
   void columns();
+  void add_columns(int width, int below);
 
   const Kernel& kernel_;
   const Nest& nest_;
@@ -144,27 +145,32 @@ void Chooser::rows() {
   if (passes_.count > 1 && !scans_ && !dynamic)
     for (int64_t elements : {16, 32, 8, 64})
       add_row(width, packs, elements);
-  if (found_.empty() || passes_.count <= 1) add_streamed_rows(width, packs);
+  if (found_.empty()) add_streamed_rows(width, packs);
 }
 
 void Chooser::columns() {
-  int width = std::min(pack(false), 4);
-  int64_t rows = 1;
-  for (int g : nest_.inner_groups)
-    rows *= nest_.groups[g].seen_size;
-  constexpr int side = 32;
+  int widest = pack(false);
   if (scans_) {
-    found_.push_back({Kind::columns, width, 128, 128, 0, 4, 1, false});
-    if (width > 1) found_.push_back({Kind::columns, 1, 128, 128, 0, 4, 1, false});
+    for (int width : {std::min(widest, 4), 1})
+      if (found_.empty() || width < found_.front().pack)
+        found_.push_back({Kind::columns, width, 128, 128, 0, 4, 1, false});
     return;
   }
-  for (int below : {8, 16}) {
-    int64_t blocks = units_ * ((lanes_size() + side * width - 1) / (side * width));
-    int64_t slices = 1;
-    if (can_slice(kernel_, passes_))
-      slices = std::min<int64_t>((4 * target_.threads + blocks - 1) / blocks, rows / (below * 8));
-    found_.push_back({Kind::columns, width, side * below, side, 0, 4, std::max<int64_t>(1, slices), false});
-  }
+  add_columns(std::min(widest, 4), 8);
+  if (widest > 4) add_columns(widest, 8);
+  add_columns(std::min(widest, 4), 16);
+}
+
+// Threads side by side and `below` one another; where that gives few blocks, several share the columns.
+void Chooser::add_columns(int width, int below) {
+  constexpr int side = 32;
+  int64_t rows = 1, slices = 1;
+  for (int g : nest_.inner_groups)
+    rows *= nest_.groups[g].seen_size;
+  int64_t blocks = units_ * ((lanes_size() + side * width - 1) / (side * width));
+  if (can_slice(kernel_, passes_))
+    slices = std::min<int64_t>((4 * target_.threads + blocks - 1) / blocks, rows / (below * 8));
+  found_.push_back({Kind::columns, width, side * below, side, 0, 4, std::max<int64_t>(1, slices), false});
 }
 
 }  // namespace
@@ -172,7 +178,7 @@ void Chooser::columns() {
 std::string Mapping::text() const {
   std::string text = kind == Kind::elements ? "elements"
                      : kind == Kind::rows   ? "rows lanes=" + std::to_string(lanes)
-                     : kind == Kind::tiles  ? "tiles"
+                     : kind == Kind::tiles  ? "tiles side=" + std::to_string(lanes)
                                             : "columns lanes=" + std::to_string(lanes);
   text += " threads=" + std::to_string(threads) + " pack=" + std::to_string(pack);
   if (kept) text += " kept=" + std::to_string(kept);

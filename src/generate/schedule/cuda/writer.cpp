@@ -13,7 +13,6 @@ namespace {
 constexpr int64_t most_blocks = int64_t{1} << 20;
 constexpr int64_t most_shared = int64_t{48} << 10;
 constexpr int slot_bytes = 512;  // a value of each of 32 warps, up to 16 bytes
-constexpr int side = 32;         // of a tile
 constexpr int finish_lanes = 32;
 
 // What is static is one number, so that C++ gives it a type wide enough.
@@ -134,7 +133,7 @@ void Writer::elements() {
   line("if (t >= total) break;");
   text_ += indices(nest_.unit_groups, "t / packs");
   text_ += body_.unit_values(0, depth_, "t % packs == 0", true);
-  pack_at("t % packs * " + std::to_string(mapping_.pack), 0, "");
+  if (passes_.count > 0) pack_at("t % packs * " + std::to_string(mapping_.pack), 0, "");
   end_block();
   end_block();
   part_.blocks = ceil_div(units + " * " + packs(), a_block);
@@ -329,6 +328,7 @@ void Writer::columns() {
 }
 
 void Writer::tiles() {
+  int side = mapping_.lanes;
   std::string s = std::to_string(side), rows_size = nest_.groups[nest_.inner_groups[0]].size.text();
   std::string units = product(nest_, nest_.unit_groups), g = id("g", nest_.inner_groups[0]);
   std::string below = std::to_string(mapping_.threads / side);

@@ -1,0 +1,119 @@
+// Everything up to the cubin, which needs NVRTC but no GPU.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "compile/cuda/compile.h"
+#include "generate/launch_expression.h"
+#include "generate/schedule/schedule.h"
+#include "ir/kernel_text.h"
+#include "support/file.h"
+
+namespace autoperfect {
+namespace {
+
+class compile_cuda_test : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!cuda_compiler())
+      GTEST_SKIP() << "NVRTC is not installed: " << cuda_compiler().errors().at(0).message;
+  }
+};
+
+TEST_F(compile_cuda_test, a_kernel_becomes_an_elf_file) {
+  auto binary = compile_cuda(
+      "extern \"C\" __global__ void autoperfect_kernel(const float* x, float* y) {\n"
+      "  y[threadIdx.x] = ap::exp(x[threadIdx.x]);\n}\n",
+      90);
+  ASSERT_TRUE(binary.ok()) << format(binary.errors());
+  EXPECT_EQ(binary->cubin.substr(1, 3), "ELF");
+}
+
+TEST_F(compile_cuda_test, errors_have_lines_of_the_candidate) {
+  auto binary = compile_cuda("__global__ void f(float* y) {\n  y[0] = ap::nothing(1.0f);\n  z = 1;\n}\n", 90);
+  ASSERT_FALSE(binary.ok());
+  ASSERT_EQ(binary.errors().size(), 2u);
+  EXPECT_EQ(binary.errors()[0].where.line, 2);
+  EXPECT_EQ(binary.errors()[1].where.line, 3);
+  EXPECT_EQ(binary.errors()[0].code, "compiler-error");
+  EXPECT_NE(binary.errors()[1].message.find("\"z\" is undefined"), std::string::npos);
+}
+
+TEST_F(compile_cuda_test, no_product_and_sum_are_contracted) {
+  auto source = [](const char* body) {
+    return std::string("extern \"C\" __global__ void f(float* x) {\n  x[0] = ") + body + ";\n}\n";
+  };
+  auto plain = compile_cuda(source("x[1] * x[2] + x[3]"), 90);
+  auto fused = compile_cuda(source("ap::fma(x[1], x[2], x[3])"), 90);
+  ASSERT_TRUE(plain.ok() && fused.ok());
+  EXPECT_NE(plain->cubin, fused->cubin);
+}
+
+TEST_F(compile_cuda_test, old_gpus_and_unknown_ones_are_refused) {
+  EXPECT_EQ(compile_cuda("", 75).errors().at(0).code, "old-gpu");
+  EXPECT_FALSE(compile_cuda("", 81234).ok());
+}
+
+// Every kernel that the golden tests lower to, and each of its candidates in turn.
+TEST_F(compile_cuda_test, kernels_of_the_golden_tests) {
+  int compiled = 0, refused = 0;
+  size_t turn = 0;
+  for (const char* folder : {"lower", "generate"})
+    for (auto& entry : std::filesystem::directory_iterator(std::string(GOLDEN_FOLDER "/") + folder)) {
+      std::string text = read_file(entry.path()).value_or("");
+      constexpr std::string_view head = "autoperfect.kernel 1\n";
+      for (size_t at = text.find(head); at != std::string::npos;) {
+        size_t next = text.find(head, at + 1);
+        size_t end = text.find("\n}\n", at);
+        auto kernel = parse_kernel(text.substr(at, end == std::string::npos ? end : end + 3 - at));
+        at = next;
+        if (!kernel) continue;
+        auto candidates = generate_schedules(*kernel, *find_target("cuda.sm_90"));
+        if (candidates.empty()) {
+          ++refused;
+          continue;
+        }
+        auto& candidate = candidates[turn++ % candidates.size()];
+        auto binary = compile_cuda(candidate.source, 90);
+        EXPECT_TRUE(binary.ok()) << entry.path() << "\n" << format(binary.errors()) << candidate.source;
+        ++compiled;
+      }
+    }
+  std::printf("%d kernels compiled, %d left to MLX\n", compiled, refused);
+  EXPECT_GE(compiled, 20);
+}
+
+std::optional<int64_t> at_seven(const std::string& text) {
+  return evaluate(
+      text, [](std::string_view name) { return name == "d0" ? std::optional<int64_t>(7) : std::nullopt; });
+}
+
+TEST(launch_expression, values) {
+  EXPECT_EQ(at_seven("1 + 2 * d0 - 3"), 12);
+  EXPECT_EQ(at_seven("min(ceil_div(d0 * 1024, 256), 1048576)"), 28);
+  EXPECT_EQ(at_seven("max(d0 % 4, (d0 / 2) * 5)"), 15);
+  EXPECT_EQ(at_seven(" 42 "), 42);
+}
+
+TEST(launch_expression, what_is_none) {
+  for (const char* text :
+       {"",
+        "d1",
+        "1 +",
+        "(1",
+        "1)",
+        "d0 / 0",
+        "d0 % (d0 - 7)",
+        "min(1)",
+        "ceil_div(1, 0)",
+        "exit(1, 2)",
+        "1x",
+        "9223372036854775807 + 1",
+        "99999999999999999999",
+        "1 2"})
+    EXPECT_EQ(at_seven(text), std::nullopt) << text;
+  EXPECT_EQ(at_seven(std::string(1000, '(')), std::nullopt);
+}
+
+}  // namespace
+}  // namespace autoperfect
