@@ -68,7 +68,7 @@ void time_candidates(
       std::printf("  %s\n", format(binary.errors()).c_str());
       continue;
     }
-    auto loaded = DeviceKernel::load(device, binary->cubin, candidate.cuda);
+    auto loaded = DeviceKernel::load(device, binary->cubin, candidate);
     if (!loaded) continue;
     auto partial = device->allocate((*loaded)->partial_bytes(dynamic_size).value_or(0));
     std::vector<double> times;

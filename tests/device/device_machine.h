@@ -129,7 +129,7 @@ using Runs =
 inline Result<Runs> prepare(const Candidate& candidate) {
   auto binary = compile_cuda(candidate.source, test_device()->facts().capability);
   if (!binary) return binary.errors();
-  auto loaded = DeviceKernel::load(test_device(), binary->cubin, candidate.cuda);
+  auto loaded = DeviceKernel::load(test_device(), binary->cubin, candidate);
   if (!loaded) return loaded.errors();
   std::string what = candidate.provenance + "\n" + candidate.source;
   return Runs([loaded = *loaded, what](const Kernel& sized, const std::vector<Tensor>& inputs) {

@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include "compile/cuda/compile.h"
-#include "generate/launch_expression.h"
 #include "generate/schedule/schedule.h"
 #include "ir/kernel_text.h"
 #include "support/file.h"
@@ -81,38 +80,6 @@ TEST_F(compile_cuda_test, kernels_of_the_golden_tests) {
     }
   std::printf("%d kernels compiled, %d left to MLX\n", compiled, refused);
   EXPECT_GE(compiled, 20);
-}
-
-std::optional<int64_t> at_seven(const std::string& text) {
-  return evaluate(
-      text, [](std::string_view name) { return name == "d0" ? std::optional<int64_t>(7) : std::nullopt; });
-}
-
-TEST(launch_expression, values) {
-  EXPECT_EQ(at_seven("1 + 2 * d0 - 3"), 12);
-  EXPECT_EQ(at_seven("min(ceil_div(d0 * 1024, 256), 1048576)"), 28);
-  EXPECT_EQ(at_seven("max(d0 % 4, (d0 / 2) * 5)"), 15);
-  EXPECT_EQ(at_seven(" 42 "), 42);
-}
-
-TEST(launch_expression, what_is_none) {
-  for (const char* text :
-       {"",
-        "d1",
-        "1 +",
-        "(1",
-        "1)",
-        "d0 / 0",
-        "d0 % (d0 - 7)",
-        "min(1)",
-        "ceil_div(1, 0)",
-        "exit(1, 2)",
-        "1x",
-        "9223372036854775807 + 1",
-        "99999999999999999999",
-        "1 2"})
-    EXPECT_EQ(at_seven(text), std::nullopt) << text;
-  EXPECT_EQ(at_seven(std::string(1000, '(')), std::nullopt);
 }
 
 }  // namespace

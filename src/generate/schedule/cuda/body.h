@@ -26,7 +26,7 @@ class Body {
   std::string unit_values(int after, int depth, const std::string& guard, bool store) const;
   std::string elements(int sweep, int depth, const std::string& guard) const;
 
-  std::string raw_load(int access) const;  // as it lies in memory
+  std::string load_across(int access) const;  // of tiles: a pack along the rows, as it lies in memory
 
   std::string declare_kept(int depth) const;
   std::string declare_accumulators(int sweep, int depth) const;

@@ -22,12 +22,7 @@ struct Choices {
 
 std::optional<Choices> choices(const Kernel& kernel, const Target& target) {
   if (find_contraction(kernel)) return std::nullopt;
-  if (auto tiles = find_tiles(kernel)) {
-    std::vector<Mapping> sides;
-    for (int side : {64, 32})
-      sides.push_back({Kind::tiles, 1, 256, side, 0, 1, 1, false});
-    return Choices{*tiles, sides};
-  }
+  if (auto tiles = find_tiles(kernel)) return Choices{*tiles, tile_mappings(kernel, *tiles)};
   auto nest = find_nest(kernel);
   if (!nest) return std::nullopt;
   Nest own = for_gpu(*nest);

@@ -223,6 +223,24 @@ int64_t packs_of_row(const Nest& nest, int pack) {
   return packs;
 }
 
+// Of half dtypes two elements at once, where rows and columns allow it.
+std::vector<Mapping> tile_mappings(const Kernel& kernel, const Nest& nest) {
+  int pack = 2;
+  for (int g : {nest.vector_group, nest.inner_groups[0]})
+    if (!divides(pack, nest.groups[g].size)) pack = 1;
+  for (auto& access : nest.accesses) {
+    if (!access.tiled) continue;
+    bool fits = size_of(kernel.buffers[access.buffer].type.dtype) == pack && divides(pack, access.offset);
+    for (size_t g = 0; g < nest.groups.size(); ++g)
+      fits = fits && (static_cast<int>(g) == nest.inner_groups[0] || divides(pack, access.strides[g]));
+    if (!fits) pack = 1;
+  }
+  std::vector<Mapping> found;
+  for (int side : {64, 32})
+    if (side == 64 || pack == 1) found.push_back({Kind::tiles, pack, 256, side, 0, 1, 1, false});
+  return found;
+}
+
 std::vector<Mapping> mappings(const Kernel& kernel, const Nest& nest, const Target& target) {
   return Chooser(kernel, nest, target).run();
 }

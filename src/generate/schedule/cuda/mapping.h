@@ -33,6 +33,7 @@ Nest for_gpu(Nest nest);
 
 // Best guess first.
 std::vector<Mapping> mappings(const Kernel& kernel, const Nest& nest, const Target& target);
+std::vector<Mapping> tile_mappings(const Kernel& kernel, const Nest& nest);  // of a nest of find_tiles()
 
 // Whether the access moves whole packs along the lanes.
 bool moves_packs(

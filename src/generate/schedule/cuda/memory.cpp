@@ -49,7 +49,7 @@ std::string Body::load_element(Scope& scope, int access) const {
   Dtype dtype = kernel_.buffers[a.buffer].type.dtype;
   if (a.tiled) {
     scope.statement(
-        "const auto " + id("e", access) + " = ap::decode(" + id("t", access) + "[threadIdx.x % side][" +
+        "const auto " + id("e", access) + " = ap::decode(" + id("t", access) + "[x + l][" +
         id("g", nest_.inner_groups[0]) + " - first_row]);");
     return scope.loads[access] = id("e", access);
   }
@@ -94,9 +94,10 @@ std::string Body::load_apart(Scope& scope, int access) const {
   return scope.loads[access] = id("e", access);
 }
 
-std::string Body::raw_load(int access) const {
+std::string Body::load_across(int access) const {
   auto& a = nest_.accesses[access];
-  return id("b", a.buffer) + "[" + at(a) + " + " + scaled("j", a.strides[nest_.vector_group]) + "]";
+  return "ap::load<P, Aligned>(" + id("b", a.buffer) + " + (" + at(a) + " + " +
+         scaled("j", a.strides[nest_.vector_group]) + "), ap::Again{})";
 }
 
 void Body::store(Scope& scope, int access, const std::string& name, const std::string& guard) const {

@@ -1,0 +1,148 @@
+// Rows: some threads a row, which lies in registers or is read again by every sweep.
+#include <algorithm>
+
+#include "generate/schedule/cuda/part_writer.h"
+
+namespace autoperfect::schedule::cuda {
+namespace {
+
+constexpr int slot_bytes = 512;  // a value of each of 32 warps, up to 16 bytes
+constexpr int finish_lanes = 32;
+
+}  // namespace
+
+// From the number of a pack in its row to where it is.
+void PartWriter::position(const std::string& q) {
+  if (nest_.inner_groups.empty()) return;
+  line("const ix packs = " + packs() + ";");
+  text_ += indices(nest_.inner_groups, q + " / packs");
+}
+
+// One pass over a row that is read from memory.
+void PartWriter::row_sweep(int s) {
+  bool scans = !body_.scans(s).empty();
+  std::string lanes = std::to_string(mapping_.lanes), pack = std::to_string(mapping_.pack);
+  std::string guard = mapping_.lanes < mapping_.threads ? "active" : "";
+  text_ += body_.declare_carries(s, depth_);
+  if (!scans) line("#pragma unroll " + std::to_string(mapping_.steps));
+  if (scans) {
+    begin_block("for (ix base = from; base < to; base += " + lanes + ")");
+    line("const bool within = base + lane < to;");
+    std::string q = "(within ? base + lane : from)";
+    line("const ix q = " + (body_.runs_backwards() ? "to - 1 - " + q : q) + ";");
+    guard = guard.empty() ? "within" : "within && active";
+  } else {
+    begin_block("for (ix q = from + lane; q < to; q += " + lanes + ")");
+  }
+  position("q");
+  pack_at((nest_.inner_groups.empty() ? "q * " : "q % packs * ") + pack, s, guard);
+  end_block();
+}
+
+// One pass over a row in registers.
+void PartWriter::kept_sweep(int s, const std::string& guard) {
+  int64_t packs = packs_of_row(nest_, mapping_.pack);
+  line("#pragma unroll");
+  begin_block("for (int c = 0; c < " + std::to_string(mapping_.kept) + "; ++c)");
+  line("const ix q = c * " + std::to_string(mapping_.lanes) + " + lane;");
+  if (packs % mapping_.lanes) line("if (q >= to) continue;");
+  position("q");
+  pack_at((nest_.inner_groups.empty() ? "q * " : "q % packs * ") + std::to_string(mapping_.pack), s, guard);
+  end_block();
+}
+
+// Every thread of a row gets what all have reduced.
+void PartWriter::meet(int s) {
+  auto& reductions = passes_.reductions[s];
+  bool warps = mapping_.lanes > 32;
+  auto slots = [&](size_t k) {
+    return "shared + " + std::to_string(part_.shared_bytes + slot_bytes * static_cast<int64_t>(k));
+  };
+  for (size_t k = 0; k < reductions.size(); ++k) {
+    std::string a = id("a", reductions[k]);
+    if (mapping_.lanes > 1)
+      line(
+          a + " = ap::across<" + std::to_string(std::min(mapping_.lanes, 32)) + ">(" + a + ", " +
+          body_.function(reductions[k]) + ");");
+    if (warps) line("ap::leave(" + slots(k) + ", " + a + ");");
+  }
+  if (warps && !reductions.empty()) {
+    line("__syncthreads();");
+    for (size_t k = 0; k < reductions.size(); ++k)
+      line(
+          id("a", reductions[k]) + " = ap::collect<" + std::to_string(mapping_.lanes / 32) + ", " +
+          body_.state_type(reductions[k]) + ">(" + slots(k) + ", " + body_.function(reductions[k]) + ");");
+    part_.shared_bytes += slot_bytes * static_cast<int64_t>(reductions.size());
+  }
+  if (sliced()) return;
+  for (int v : reductions)
+    text_ += body_.end_reduction(v, depth_);
+}
+
+void PartWriter::rows() {
+  int side_by_side = mapping_.threads / mapping_.lanes;
+  std::string units = product(nest_, nest_.unit_groups), lanes = std::to_string(mapping_.lanes);
+  std::string slices = std::to_string(mapping_.slices), many = std::to_string(side_by_side);
+  bool scans = std::any_of(kernel_.values.begin(), kernel_.values.end(), is_scan);
+  if (scans) part_.shared_bytes = slot_bytes;  // of scans alone
+  std::string count = sliced() ? product(nest_, nest_.unit_groups, mapping_.slices) : ceil_div(units, many);
+  std::string guard = side_by_side > 1 ? "active" : "";
+  width();
+  line("const int lane = threadIdx.x % " + lanes + ";");
+  line(
+      "const ix units = " + units + ", length = " + product(nest_, nest_.inner_groups) + " * " + packs() +
+      ";");
+  over_blocks(count);
+  if (side_by_side > 1) {
+    line("const ix own = at * " + many + " + threadIdx.x / " + lanes + ";");
+    line("const bool active = own < units;");
+    line("const ix u = active ? own : units - 1;");
+  } else {
+    line("const ix u = at / " + slices + ";");
+  }
+  line(
+      sliced() ? "const ix share = ceil_div(length, " + slices + "), from = at % " + slices +
+                     " * share, to = min(from + share, length);"
+               : "const ix from = 0, to = length;");
+  text_ += indices(nest_.unit_groups, "u");
+  std::string first = guard.empty() ? "lane == 0" : "lane == 0 && active";
+  text_ += body_.unit_values(0, depth_, first, !sliced());
+  if (mapping_.kept) text_ += body_.declare_kept(depth_);
+  for (int s = 0; s < passes_.count; ++s) {
+    text_ += body_.declare_accumulators(s, depth_);
+    begin_block("");
+    mapping_.kept ? kept_sweep(s, guard) : row_sweep(s);
+    end_block();
+    meet(s);
+    if (!sliced()) text_ += body_.unit_values(s + 1, depth_, first, true);
+  }
+  if (sliced()) store_partials();
+  if (part_.shared_bytes) line("__syncthreads();");
+  end_block();
+  part_.blocks = count;
+}
+
+void PartWriter::finish_rows() {
+  constexpr int threads = 128;
+  std::string units = product(nest_, nest_.unit_groups), many = std::to_string(threads / finish_lanes);
+  std::string lanes = std::to_string(finish_lanes), slices = std::to_string(mapping_.slices);
+  line("const int lane = threadIdx.x % " + lanes + ";");
+  line("const ix units = " + units + ";");
+  over_blocks(ceil_div(units, many));
+  line("const ix own = at * " + many + " + threadIdx.x / " + lanes + ";");
+  line("const bool active = own < units && lane == 0;");
+  line("const ix u = own < units ? own : units - 1;");
+  text_ += indices(nest_.unit_groups, "u") + body_.unit_values(0, depth_, "active", true);
+  add_partials("lane", lanes, "(long)u * " + slices + " + s");
+  for (int v : passes_.reductions[0]) {
+    std::string a = id("a", v);
+    line(a + " = ap::across<" + lanes + ">(" + a + ", " + body_.function(v) + ");");
+    text_ += body_.end_reduction(v, depth_);
+  }
+  text_ += body_.unit_values(1, depth_, "active", true);
+  end_block();
+  part_.finish_blocks = ceil_div(units, many);
+  part_.finish_threads = threads;
+}
+
+}  // namespace autoperfect::schedule::cuda

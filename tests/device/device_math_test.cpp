@@ -1,0 +1,105 @@
+// Functions of the CUDA prelude against double, over every 5th bit pattern of f32: the greatest error in ulp.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <ostream>
+
+#include "compile/cuda/compile.h"
+#include "device_machine.h"
+
+namespace autoperfect {
+namespace {
+
+struct Function {
+  const char* name;
+  const char* exact;  // of a double x
+  double most_ulp;    // as the prelude says
+};
+
+void PrintTo(const Function& function, std::ostream* out) {
+  *out << function.name;
+}
+
+const Function functions[] = {
+    {"exp", "::exp(x)", 1.9},
+    {"expm1", "::expm1(x)", 1.5},
+    {"log", "::log(x)", 0.87},
+    {"log2", "::log2(x)", 0.93},
+    {"log10", "::log10(x)", 2.1},
+    {"log1p", "::log1p(x)", 0.9},
+    {"tanh", "::tanh(x)", 1.9},
+    {"sin", "::sin(x)", 1.6},
+    {"cos", "::cos(x)", 1.6},
+    {"erf", "::erf(x)", 1.1},
+    {"sqrt", "::sqrt(x)", 0.5},
+    {"rsqrt", "1 / ::sqrt(x)", 1.5},
+    {"sigmoid", "1 / (1 + ::exp(-x))", 3.7},
+    {"tan", "::tan(x)", 0.51},
+    {"sinh", "::sinh(x)", 0.51},
+    {"cosh", "::cosh(x)", 0.51},
+    {"asin", "::asin(x)", 0.51},
+    {"acos", "::acos(x)", 0.51},
+    {"atan", "::atan(x)", 0.51},
+    {"asinh", "::asinh(x)", 0.51},
+    {"acosh", "::acosh(x)", 0.51},
+    {"atanh", "::atanh(x)", 0.51},
+    {"erfinv", "::erfinv(x)", 0.51},
+};
+
+// worst[0]: the greatest error in ulp, as the bits of a float; worst[1]: where; worst[2]: how many are of
+// another class (NaN, infinity, finite).
+std::string source_of(const Function& function) {
+  return std::string(R"(
+extern "C" __global__ void autoperfect_kernel(const ap::u32* unused, ap::u32* worst) {
+  for (ap::u64 bits = 5 * (blockIdx.x * 256ull + threadIdx.x); bits < 1ull << 32; bits += 5 * 256ull * gridDim.x) {
+    float argument = __uint_as_float(ap::u32(bits));
+    double x = argument, exact = )") +
+         function.exact + R"(;
+    float found = ap::)" +
+         function.name + R"((argument);
+    float nearest = float(exact);
+    if (exact != exact || nearest - nearest != 0) {
+      if (exact != exact ? found == found : found != nearest) atomicAdd(worst + 2, 1u);
+      continue;
+    }
+    int e = exact == 0 ? -126 : ::ilogb(exact);
+    double ulp = ::ldexp(1.0, (e < -126 ? -126 : e) - 23);
+    float error = float(::fabs(found - exact) / ulp);
+    if (!(error < 3e38f)) atomicAdd(worst + 2, 1u);
+    else if (atomicMax(worst, __float_as_uint(error)) < __float_as_uint(error)) worst[1] = ap::u32(bits);
+  }
+}
+extern "C" __global__ void autoperfect_kernel_unaligned(const ap::u32* unused, ap::u32* worst) {}
+)";
+}
+
+class device_math : public testing::TestWithParam<Function> {};
+
+TEST_P(device_math, error) {
+  auto& function = GetParam();
+  auto binary = compile_cuda(source_of(function), test_device()->facts().capability);
+  ASSERT_TRUE(binary.ok()) << format(binary.errors());
+  Candidate candidate;
+  candidate.launch.grid = {"4096"};
+  candidate.launch.block = {"256"};
+  auto kernel = DeviceKernel::load(test_device(), binary->cubin, candidate);
+  ASSERT_TRUE(kernel.ok()) << format(kernel.errors());
+  GuardedBuffer unused(4, 0), worst(12, 0);
+  worst.poison(0);
+  ASSERT_TRUE((*kernel)->run({unused.address()}, {worst.address()}, 0, 0).ok());
+  ASSERT_TRUE(test_device()->synchronize().ok());
+  auto bytes = worst.read(function.name);
+  float error, where;
+  uint32_t others;
+  std::memcpy(&error, bytes.data(), 4);
+  std::memcpy(&where, bytes.data() + 4, 4);
+  std::memcpy(&others, bytes.data() + 8, 4);
+  std::printf("%s: %.3f ulp at %a, %u of another class\n", function.name, error, where, others);
+  EXPECT_LE(error, function.most_ulp);
+  EXPECT_EQ(others, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(prelude, device_math, testing::ValuesIn(functions));
+
+}  // namespace
+}  // namespace autoperfect
