@@ -79,7 +79,7 @@ TEST_F(compile_cuda_test, kernels_of_the_golden_tests) {
       }
     }
   std::printf("%d kernels compiled, %d left to MLX\n", compiled, refused);
-  EXPECT_GE(compiled, 20);
+  EXPECT_GE(compiled, 15);
 }
 
 }  // namespace
