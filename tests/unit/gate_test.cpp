@@ -130,7 +130,8 @@ Candidate candidate(const std::string& body, const std::string& before = "") {
 }
 
 Verdict judge_it(const Kernel& kernel, const Candidate& made, GateOptions options = {}) {
-  auto binary = compile_cpu(made.source, *system_compiler());
+  // The gate alone: what the check of the object refuses is to be refused here once more.
+  auto binary = compile_cpu(made.source, *system_compiler(), Build::plain, {true, false});
   EXPECT_TRUE(binary) << (binary ? "" : format(binary.errors(), made.source));
   if (!binary) return {};
   if (options.seconds > 20) options.seconds = 20;
@@ -411,7 +412,6 @@ TEST_F(Gate, AnEndlessLoopMeetsTheDeadline) {
 }
 
 #if defined(__x86_64__)
-// Instructions, not functions: imports are refused before anything runs (compile_cpu_test).
 constexpr const char* system_call =
     "static long call(long number, long a, long b) { long r; asm volatile(\"syscall\" : \"=a\"(r) : "
     "\"a\"(number), "
