@@ -4,22 +4,14 @@
 
 #include <algorithm>
 
+#include "support/characters.h"
+
 namespace autoperfect::code {
 
 namespace {
 
 constexpr size_t most_bytes = 64 << 10;
 constexpr size_t most_line = 2000;
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-bool is_word(char c) {
-  return is_letter(c) || is_digit(c);
-}
 
 // Longest first. Those with a reason are not C++ a draft may be written in.
 struct Punctuation {

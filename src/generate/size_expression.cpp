@@ -5,15 +5,13 @@
 #include <algorithm>
 #include <charconv>
 
+#include "support/characters.h"
+
 namespace autoperfect {
 
 namespace {
 
 constexpr int deepest = 32;
-
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 class Evaluator {
  public:

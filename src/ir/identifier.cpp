@@ -2,21 +2,13 @@
 
 #include <algorithm>
 
+#include "support/characters.h"
+
 namespace autoperfect {
 
 namespace {
 
 constexpr size_t longest = 64;
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-bool is_word(char c) {
-  return is_letter(c) || is_digit(c);
-}
 
 }  // namespace
 

@@ -113,6 +113,8 @@ std::vector<AxisId> axes_of(const Kernel& kernel, const KernelOperand& operand);
 // The same kernel with its dynamic axis (there is at most one) at another size.
 Kernel with_dynamic_size(Kernel kernel, int64_t size);
 
+int64_t bytes_of_buffers(const Kernel& kernel);
+
 std::vector<Diagnostic> verify(const Kernel& kernel);
 
 }  // namespace autoperfect

@@ -11,4 +11,11 @@ Kernel with_dynamic_size(Kernel kernel, int64_t size) {
   return kernel;
 }
 
+int64_t bytes_of_buffers(const Kernel& kernel) {
+  int64_t bytes = 0;
+  for (const auto& buffer : kernel.buffers)
+    bytes += buffer.type.bytes();
+  return bytes;
+}
+
 }  // namespace autoperfect

@@ -5,21 +5,14 @@
 #include <algorithm>
 #include <charconv>
 
+#include "support/characters.h"
+
 namespace autoperfect {
 
 namespace {
 
 constexpr size_t most_errors = 1000;  // of one text; nobody reads more
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-bool is_word_character(char c) {
-  return is_letter(c) || is_digit(c);
-}
 bool is_punctuation(char c) {
   return std::string_view("()[]{},:=+-*?.").find(c) != std::string_view::npos;
 }
@@ -127,7 +120,7 @@ size_t TextReader::end_of_number(size_t begin) const {
   size_t p = begin;
   if (text_[p] == '-') ++p;
   if (text_.substr(p, 3) == "inf") {
-    bool ends = p + 3 == text_.size() || !is_word_character(text_[p + 3]);
+    bool ends = p + 3 == text_.size() || !is_word(text_[p + 3]);
     return ends && p > begin ? p + 3 : begin;
   }
   if (p == text_.size() || !is_digit(text_[p])) return begin;
@@ -184,7 +177,7 @@ void TextReader::advance() {
   if (c == '"') return lex_string(begin);
   size_t end = begin + 1;
   if (is_letter(c) || c == '%' || c == '@') {
-    while (end < text_.size() && is_word_character(text_[end]))
+    while (end < text_.size() && is_word(text_[end]))
       ++end;
     if (is_letter(c)) return lex(TokenKind::word, begin, end, begin, end);
     if (end == begin + 1) return lex(TokenKind::bad, begin, end, begin, end);

@@ -80,13 +80,6 @@ Timing timing_of(const json& row) {
       {}};
 }
 
-int64_t bytes_of(const Kernel& kernel) {
-  int64_t bytes = 0;
-  for (auto& buffer : kernel.buffers)
-    bytes += buffer.type.bytes();
-  return bytes;
-}
-
 }  // namespace
 
 // In the order of rounds, variants and repairs, whatever came first.
@@ -108,7 +101,7 @@ std::string evidence_text(const Life& life, bool timed) {
   for (auto& attempt : attempts_of(life))
     attempts.push_back(to_json(attempt, timed));
   json evidence = {{"reason", decision.reason}, {"timings", timings}, {"attempts", attempts}};
-  if (!timings.empty()) evidence["bytes"] = bytes_of(life.kernel());
+  if (!timings.empty()) evidence["bytes"] = bytes_of_buffers(life.kernel());
   if (!life.admitted.empty()) evidence["gate"] = to_json(life.admitted.front().verdict);
   // Part of it may be what a server said: never an exception over bytes that are no UTF-8.
   return evidence.dump(-1, ' ', false, json::error_handler_t::replace);

@@ -4,8 +4,8 @@
 
 #include <charconv>
 #include <filesystem>
-#include <sstream>
 
+#include "compile/compiler_messages.h"
 #include "compile/cpu/compiler_child.h"
 #include "compile/cpu/object_check.h"
 #include "support/file.h"
@@ -17,7 +17,6 @@ namespace {
 
 constexpr int64_t memory_allowed = int64_t{4} << 30;
 constexpr int64_t binary_allowed = int64_t{64} << 20;
-constexpr size_t diagnostics_kept = 20;
 constexpr std::string_view file_name = "kernel.cpp";
 
 // Between the prelude and the candidate: the two functions get C linkage and are the only visible ones; lines
@@ -127,22 +126,12 @@ bool parse_message(std::string_view line, Diagnostic& diagnostic) {
   return false;
 }
 
-std::vector<Diagnostic> read_messages(const std::string& errors) {
-  std::vector<Diagnostic> found;
-  std::istringstream lines(errors);
-  for (std::string line; std::getline(lines, line) && found.size() < diagnostics_kept;) {
-    Diagnostic diagnostic;
-    if (parse_message(line, diagnostic)) found.push_back(std::move(diagnostic));
-  }
-  return found;
-}
-
 std::vector<Diagnostic> explain_failure(const ProcessResult& run) {
   auto failure = [](const std::string& code, const std::string& message) {
     return std::vector<Diagnostic>{{"compile", code, message}};
   };
   if (run.timed_out) return failure("compiler-timeout", "the compiler was stopped after its time limit");
-  auto messages = read_messages(run.errors);
+  auto messages = read_compiler_messages(run.errors, parse_message);
   if (!messages.empty()) return messages;
   if (run.signal)
     return failure("compiler-killed", "the compiler ended by signal " + std::to_string(run.signal));

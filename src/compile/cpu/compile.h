@@ -34,7 +34,8 @@ enum class Build : uint8_t {
 };
 
 struct CompilerOptions {
-  // Layers that a test switches off, to see what the others catch.
+  // Layers. Tests switch them off to see what the others catch; built-in sources, which are trusted, are
+  // compiled outside the sandbox.
   bool sandbox = true;
   bool object_check = true;
   double seconds = 60;  // then the compiler is stopped

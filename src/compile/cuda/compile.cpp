@@ -1,9 +1,9 @@
 #include "compile/cuda/compile.h"
 
 #include <charconv>
-#include <sstream>
 #include <vector>
 
+#include "compile/compiler_messages.h"
 #include "compile/cuda/nvrtc.h"
 
 namespace autoperfect {
@@ -21,7 +21,6 @@ const std::vector<const char*> flags = {
     "-prec-sqrt=true",
     "-w",
     "--no-source-include"};
-constexpr size_t diagnostics_kept = 20;
 constexpr std::string_view file_name = "kernel.cu";
 constexpr int oldest_capability = 80;
 
@@ -63,16 +62,6 @@ bool parse_message(std::string_view line, Diagnostic& diagnostic) {
     return true;
   }
   return false;
-}
-
-std::vector<Diagnostic> read_messages(const std::string& log) {
-  std::vector<Diagnostic> found;
-  std::istringstream lines(log);
-  for (std::string line; std::getline(lines, line) && found.size() < diagnostics_kept;) {
-    Diagnostic diagnostic;
-    if (parse_message(line, diagnostic)) found.push_back(std::move(diagnostic));
-  }
-  return found;
 }
 
 // A program of NVRTC, destroyed at the end.
@@ -128,7 +117,7 @@ Result<CudaBinary> compile_cuda(const std::string& source, int capability) {
   while (!log.empty() && (log.back() == '\0' || log.back() == '\n'))
     log.pop_back();
   if (status != 0) {
-    auto messages = read_messages(log);
+    auto messages = read_compiler_messages(log, parse_message);
     if (!messages.empty()) return messages;
     return Diagnostic{
         "compile", "compiler-failed", std::string("NVRTC failed: ") + nvrtc.error_text(status), {}, ""};

@@ -5,9 +5,9 @@
 #include <initializer_list>
 #include <limits>
 #include <numeric>
-#include <type_traits>
 
 #include "generate/size_expression.h"
+#include "support/library_functions.h"
 
 namespace autoperfect {
 
@@ -60,36 +60,32 @@ const Driver* load_driver() {
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library) return nullptr;
   static Driver found;
-  bool all = true;
-  auto look_up = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-    all = all && function;
-  };
-  look_up(found.init, "cuInit");
-  look_up(found.version, "cuDriverGetVersion");
-  look_up(found.device, "cuDeviceGet");
-  look_up(found.device_name, "cuDeviceGetName");
-  look_up(found.attribute, "cuDeviceGetAttribute");
-  look_up(found.retain, "cuDevicePrimaryCtxRetain");
-  look_up(found.release, "cuDevicePrimaryCtxRelease_v2");
-  look_up(found.make_current, "cuCtxSetCurrent");
-  look_up(found.allocate, "cuMemAlloc_v2");
-  look_up(found.free, "cuMemFree_v2");
-  look_up(found.to_device, "cuMemcpyHtoD_v2");
-  look_up(found.to_host, "cuMemcpyDtoH_v2");
-  look_up(found.fill, "cuMemsetD8_v2");
-  look_up(found.synchronize, "cuCtxSynchronize");
-  look_up(found.load, "cuModuleLoadData");
-  look_up(found.unload, "cuModuleUnload");
-  look_up(found.function, "cuModuleGetFunction");
-  look_up(found.launch, "cuLaunchKernel");
-  look_up(found.event_create, "cuEventCreate");
-  look_up(found.event_destroy, "cuEventDestroy_v2");
-  look_up(found.event_record, "cuEventRecord");
-  look_up(found.event_synchronize, "cuEventSynchronize");
-  look_up(found.elapsed, "cuEventElapsedTime");
-  look_up(found.error_name, "cuGetErrorName");
-  return all ? &found : nullptr;
+  LibraryFunctions functions(library);
+  functions.find(found.init, "cuInit");
+  functions.find(found.version, "cuDriverGetVersion");
+  functions.find(found.device, "cuDeviceGet");
+  functions.find(found.device_name, "cuDeviceGetName");
+  functions.find(found.attribute, "cuDeviceGetAttribute");
+  functions.find(found.retain, "cuDevicePrimaryCtxRetain");
+  functions.find(found.release, "cuDevicePrimaryCtxRelease_v2");
+  functions.find(found.make_current, "cuCtxSetCurrent");
+  functions.find(found.allocate, "cuMemAlloc_v2");
+  functions.find(found.free, "cuMemFree_v2");
+  functions.find(found.to_device, "cuMemcpyHtoD_v2");
+  functions.find(found.to_host, "cuMemcpyDtoH_v2");
+  functions.find(found.fill, "cuMemsetD8_v2");
+  functions.find(found.synchronize, "cuCtxSynchronize");
+  functions.find(found.load, "cuModuleLoadData");
+  functions.find(found.unload, "cuModuleUnload");
+  functions.find(found.function, "cuModuleGetFunction");
+  functions.find(found.launch, "cuLaunchKernel");
+  functions.find(found.event_create, "cuEventCreate");
+  functions.find(found.event_destroy, "cuEventDestroy_v2");
+  functions.find(found.event_record, "cuEventRecord");
+  functions.find(found.event_synchronize, "cuEventSynchronize");
+  functions.find(found.elapsed, "cuEventElapsedTime");
+  functions.find(found.error_name, "cuGetErrorName");
+  return functions.all_found() ? &found : nullptr;
 }
 
 const Driver* find_driver() {

@@ -3,7 +3,8 @@
 #include <dlfcn.h>
 
 #include <initializer_list>
-#include <type_traits>
+
+#include "support/library_functions.h"
 
 namespace autoperfect {
 namespace {
@@ -22,21 +23,17 @@ const Nvrtc* load() {
   void* library = open_library();
   if (!library) return nullptr;
   static Nvrtc found;
-  bool all = true;
-  auto look_up = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-    all = all && function;
-  };
-  look_up(found.version, "nvrtcVersion");
-  look_up(found.create, "nvrtcCreateProgram");
-  look_up(found.destroy, "nvrtcDestroyProgram");
-  look_up(found.compile, "nvrtcCompileProgram");
-  look_up(found.log_size, "nvrtcGetProgramLogSize");
-  look_up(found.log, "nvrtcGetProgramLog");
-  look_up(found.cubin_size, "nvrtcGetCUBINSize");
-  look_up(found.cubin, "nvrtcGetCUBIN");
-  look_up(found.error_text, "nvrtcGetErrorString");
-  return all ? &found : nullptr;
+  LibraryFunctions functions(library);
+  functions.find(found.version, "nvrtcVersion");
+  functions.find(found.create, "nvrtcCreateProgram");
+  functions.find(found.destroy, "nvrtcDestroyProgram");
+  functions.find(found.compile, "nvrtcCompileProgram");
+  functions.find(found.log_size, "nvrtcGetProgramLogSize");
+  functions.find(found.log, "nvrtcGetProgramLog");
+  functions.find(found.cubin_size, "nvrtcGetCUBINSize");
+  functions.find(found.cubin, "nvrtcGetCUBIN");
+  functions.find(found.error_text, "nvrtcGetErrorString");
+  return functions.all_found() ? &found : nullptr;
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ constexpr const char* mlx_rules =
 
 std::string timing(const PromptRequest& request) {
   const auto& target = *request.target;
-  double bytes = prompt::bytes_of(*request.kernel);
+  auto bytes = static_cast<double>(bytes_of_buffers(*request.kernel));
   bool cached = bytes <= static_cast<double>(target.l3_bytes);
   double bandwidth = cached ? target.cache_bytes_per_second : target.copy_bytes_per_second;
   return fmt::format(

@@ -254,13 +254,6 @@ no operation waits for the one before.
   return text;
 }
 
-double bytes_of(const Kernel& kernel) {
-  double bytes = 0;
-  for (const auto& buffer : kernel.buffers)
-    bytes += static_cast<double>(buffer.type.bytes());
-  return bytes;
-}
-
 std::string bytes_text(double bytes) {
   if (bytes >= 1 << 20) return fmt::format("{:.1f} MiB", bytes / (1 << 20));
   if (bytes >= 1 << 10) return fmt::format("{:.1f} KiB", bytes / (1 << 10));

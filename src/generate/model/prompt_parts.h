@@ -13,7 +13,6 @@ std::string accuracy(const Kernel& kernel);
 std::string machine(const Target& target);
 std::string approach(const std::string& language, int variant);
 
-double bytes_of(const Kernel& kernel);  // of its buffers
 std::string bytes_text(double bytes);   // 24.0 MiB
 std::string time_text(double seconds);  // 1.25 ms
 

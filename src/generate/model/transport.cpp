@@ -11,6 +11,8 @@
 #include <cmath>
 #include <memory>
 
+#include "support/library_functions.h"
+
 namespace autoperfect {
 
 namespace {
@@ -49,21 +51,18 @@ Result<Curl> load_curl() {
   if (!library) return missing(dlerror());
   Curl curl;
   decltype(&::curl_global_init) global_init = nullptr;
-  bool found = true;
-  auto take = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-    found = found && function;
-  };
-  take(global_init, "curl_global_init");
-  take(curl.init, "curl_easy_init");
-  take(curl.setopt, "curl_easy_setopt");
-  take(curl.perform, "curl_easy_perform");
-  take(curl.getinfo, "curl_easy_getinfo");
-  take(curl.strerror, "curl_easy_strerror");
-  take(curl.cleanup, "curl_easy_cleanup");
-  take(curl.append, "curl_slist_append");
-  take(curl.free_all, "curl_slist_free_all");
-  if (!found || global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) return missing("it lacks a function");
+  LibraryFunctions functions(library);
+  functions.find(global_init, "curl_global_init");
+  functions.find(curl.init, "curl_easy_init");
+  functions.find(curl.setopt, "curl_easy_setopt");
+  functions.find(curl.perform, "curl_easy_perform");
+  functions.find(curl.getinfo, "curl_easy_getinfo");
+  functions.find(curl.strerror, "curl_easy_strerror");
+  functions.find(curl.cleanup, "curl_easy_cleanup");
+  functions.find(curl.append, "curl_slist_append");
+  functions.find(curl.free_all, "curl_slist_free_all");
+  if (!functions.all_found() || global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+    return missing("it lacks a function");
   return curl;
 }
 

@@ -94,6 +94,8 @@ class Body {
 
 // Where a scan starts; none when there is no form for it.
 std::optional<std::string> scan_identity(const KernelValue& value);
+const char* scan_operation(Op op);  // the prelude's: "ap::Plus"...
+bool is_inclusive(const KernelValue& value);
 bool is_reverse(const KernelValue& value);
 
 }  // namespace autoperfect::schedule

@@ -11,10 +11,6 @@ namespace {
 constexpr int64_t line_floats = 16;
 constexpr int64_t streaming_bytes = int64_t{1} << 20;
 
-int64_t round_up(int64_t n, int64_t multiple) {
-  return (n + multiple - 1) / multiple * multiple;
-}
-
 // One of the three loops of a block: its kernel, and everything Body needs.
 struct Part {
   Extract extract;

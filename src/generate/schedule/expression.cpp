@@ -18,12 +18,6 @@ bool is_vf(Dtype d) {
   return d == Dtype::f32 || is_half(d);
 }
 
-std::string rounded(Dtype dtype, const std::string& x) {
-  if (dtype == Dtype::bf16) return call("round_bf16", x);
-  if (dtype == Dtype::f16) return call("round_f16", x);
-  return x;
-}
-
 // Functions that exist for float vectors only; `exact`: the result needs no rounding back to a half type.
 struct Function {
   const char* name;
@@ -182,6 +176,12 @@ std::string literal(Dtype dtype, double value) {
   if (dtype == Dtype::bool_) return value != 0 ? "ap::splat_bool(true)" : "ap::splat_bool(false)";
   if (is_vf(dtype)) return "ap::splat(" + float_text(value) + ")";
   return "ap::splat<" + vector_type(dtype) + ">(" + integer_text(dtype, value) + ")";
+}
+
+std::string rounded(Dtype dtype, const std::string& x) {
+  if (dtype == Dtype::bf16) return call("round_bf16", x);
+  if (dtype == Dtype::f16) return call("round_f16", x);
+  return x;
 }
 
 std::string convert(Dtype from, Dtype to, const std::string& x) {

@@ -13,6 +13,7 @@ std::string vector_type(Dtype dtype);   // of a value: "ap::vf", "ap::mask", "ap
 std::string element_type(Dtype dtype);  // in memory: "ap::bf16"...
 
 std::string literal(Dtype dtype, double value);
+std::string rounded(Dtype dtype, const std::string& x);  // an f32 vector, to a half type where it is of one
 std::string convert(Dtype from, Dtype to, const std::string& x);
 
 // `dtypes`: of the operands. None when the CPU schedules have no form for it.

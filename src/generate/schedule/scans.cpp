@@ -5,13 +5,7 @@
 #include "generate/schedule/body.h"
 
 namespace autoperfect::schedule {
-namespace {
-
-bool inclusive(const KernelValue& value) {
-  return value.attributes.get_or("inclusive", true);
-}
-
-const char* operation(Op op) {
+const char* scan_operation(Op op) {
   switch (op) {
     case Op::cumsum:
       return "ap::Plus";
@@ -26,8 +20,6 @@ const char* operation(Op op) {
   }
 }
 
-}  // namespace
-
 std::optional<std::string> scan_identity(const KernelValue& value) {
   Dtype dtype = value.dtype;
   bool real = dtype == Dtype::f32 || is_half(dtype);
@@ -35,7 +27,7 @@ std::optional<std::string> scan_identity(const KernelValue& value) {
   switch (value.op) {
     case Op::cumsum:
       // -0 + x is x for every x; what an exclusive scan starts with is 0.
-      return literal(dtype, real && inclusive(value) ? -0.0 : 0.0);
+      return literal(dtype, real && is_inclusive(value) ? -0.0 : 0.0);
     case Op::cumprod:
       return literal(dtype, 1);
     // MLX's maximum of a NaN and a half is 0 in a scan, so there a scan in parts is another one.
@@ -51,6 +43,10 @@ std::optional<std::string> scan_identity(const KernelValue& value) {
     default:
       return std::nullopt;
   }
+}
+
+bool is_inclusive(const KernelValue& value) {
+  return value.attributes.get_or("inclusive", true);
 }
 
 bool is_reverse(const KernelValue& value) {
@@ -96,18 +92,16 @@ std::string Body::declare_carries(int sweep, int depth) const {
 std::string Body::scan_expression(Scope& scope, int v) const {
   auto& value = kernel_.values[v];
   std::string x = convert(operand_dtype(kernel_, value, 0), value.dtype, element_operand(scope, value, 0));
-  std::string identity = *scan_identity(value), included = inclusive(value) ? "true" : "false";
+  std::string identity = *scan_identity(value), included = is_inclusive(value) ? "true" : "false";
   // Backwards the last elements come first, and lanes past them must count for nothing.
   if (scope.tail && !nest_.columns() && is_reverse(value))
     x = "ap::select(ap::first(n), " + x + ", " + identity + ")";
-  std::string text = nest_.columns() ? std::string("ap::scan_rows<") + operation(value.op) + ", " + included +
-                                           ">(" + x + ", " + id("c", v) + ")"
-                                     : std::string("ap::scan<") + operation(value.op) + ", " +
+  std::string text = nest_.columns() ? std::string("ap::scan_rows<") + scan_operation(value.op) + ", " +
+                                           included + ">(" + x + ", " + id("c", v) + ")"
+                                     : std::string("ap::scan<") + scan_operation(value.op) + ", " +
                                            (is_reverse(value) ? "true" : "false") + ", " + included + ">(" +
                                            x + ", " + id("c", v) + ", " + identity + ")";
-  if (value.dtype == Dtype::bf16) return "ap::round_bf16(" + text + ")";
-  if (value.dtype == Dtype::f16) return "ap::round_f16(" + text + ")";
-  return text;
+  return rounded(value.dtype, text);
 }
 
 }  // namespace autoperfect::schedule

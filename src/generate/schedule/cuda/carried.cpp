@@ -7,34 +7,6 @@
 #include "generate/schedule/cuda/scope.h"
 
 namespace autoperfect::schedule::cuda {
-namespace {
-
-const char* operation(Op op) {
-  switch (op) {
-    case Op::cumsum:
-      return "ap::Plus";
-    case Op::cumprod:
-      return "ap::Times";
-    case Op::cummax:
-      return "ap::Larger";
-    case Op::cummin:
-      return "ap::Smaller";
-    default:
-      return "ap::LogAddExp";
-  }
-}
-
-bool inclusive(const KernelValue& value) {
-  return value.attributes.get_or("inclusive", true);
-}
-
-std::string rounded(Dtype dtype, const std::string& text) {
-  if (dtype == Dtype::bf16) return "ap::round_bf16(" + text + ")";
-  if (dtype == Dtype::f16) return "ap::round_f16(" + text + ")";
-  return text;
-}
-
-}  // namespace
 
 ReductionText Body::text_of(int v) const {
   auto& value = kernel_.values[v];
@@ -163,8 +135,8 @@ void Body::scan_along(Scope& scope, int v) const {
   std::string x = convert(operand_dtype(kernel_, value, 0), value.dtype, operand(scope, value, 0));
   scope.statement(id("s", v) + "[l] = within ? " + x + " : " + identity + ";");
   scope.after(
-      "ap::scan<" + std::to_string(mapping_.lanes) + ", " + operation(value.op) + ", " +
-      (is_reverse(value) ? "true" : "false") + ", " + (inclusive(value) ? "true" : "false") + ">(" +
+      "ap::scan<" + std::to_string(mapping_.lanes) + ", " + scan_operation(value.op) + ", " +
+      (is_reverse(value) ? "true" : "false") + ", " + (is_inclusive(value) ? "true" : "false") + ">(" +
       id("s", v) + ", " + id("c", v) + ", " + identity + ", lane, shared);");
   scope.scanned[v] = rounded(value.dtype, id("s", v) + "[l]");
   scope.close();
@@ -176,9 +148,9 @@ std::string Body::scan_down(Scope& scope, int v) const {
   std::string x = convert(operand_dtype(kernel_, value, 0), value.dtype, operand(scope, value, 0));
   std::string carry = id("c", v) + "[l]", next = id("n", v), before = id("o", v);
   scope.statement("const auto " + before + " = " + carry + ";");
-  scope.statement("const auto " + next + " = " + operation(value.op) + "{}(" + before + ", " + x + ");");
+  scope.statement("const auto " + next + " = " + scan_operation(value.op) + "{}(" + before + ", " + x + ");");
   scope.statement(carry + " = " + next + ";");
-  return rounded(value.dtype, inclusive(value) ? next : before);
+  return rounded(value.dtype, is_inclusive(value) ? next : before);
 }
 
 }  // namespace autoperfect::schedule::cuda
