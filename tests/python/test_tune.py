@@ -19,12 +19,12 @@ from autoperfect import _core
 CONTRACT = """autoperfect.kernel 1
 kernel @secret_name {
   abi {
-    in %secret_input: f32[?i,96] row
-    in %w: f32[96] row
-    out %y: f32[?i,96] row
+    in %secret_input: f32[?i,512] row
+    in %w: f32[512] row
+    out %y: f32[?i,512] row
   }
   math {
-    axes i=?512, j=96
+    axes i=?4096, j=512
     %d[i,j] = mul %secret_input[i,j], %w[j] : f32
     %y[i,j] = add %d[i,j], 1.0 : f32
   }
@@ -95,7 +95,7 @@ def lives(row):
 
 
 def arguments():
-    return mx.random.normal((512, 96), key=mx.random.key(1)), mx.random.normal((96,), key=mx.random.key(2))
+    return mx.random.normal((4096, 512), key=mx.random.key(1)), mx.random.normal((512,), key=mx.random.key(2))
 
 
 def test_a_right_draft_is_admitted_and_wins(tmp_path):
@@ -237,8 +237,8 @@ def contract_of(function, *args):
 def test_a_winner_is_dispatched_by_a_process_without_a_model(tmp_path):
     cache = tmp_path / "cache"
     tune_in_process(tmp_path, cache, Author(tmp_path, ([], RIGHT)), contract_of(program, *arguments()))
-    assert fresh_process(cache, "program", [(512, 96), (96,)]).startswith("False True model:")
-    assert fresh_process(cache, "program", [(700, 96), (96,)]).startswith("False True model:")  # same decision
+    assert fresh_process(cache, "program", [(4096, 512), (512,)]).startswith("False True model:")
+    assert fresh_process(cache, "program", [(5000, 512), (512,)]).startswith("False True model:")  # same decision
 
 
 def test_a_text_of_mlx_wins_and_is_dispatched(tmp_path):
@@ -285,7 +285,7 @@ def test_interrupting_keeps_what_was_won(tmp_path):
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=60)
     assert output.strip() == "interrupted" and time.monotonic() - start < 30
-    assert fresh_process(cache, "program", [(512, 96), (96,)]).startswith("False True model:")
+    assert fresh_process(cache, "program", [(4096, 512), (512,)]).startswith("False True model:")
 
 
 def test_gate_admits_a_right_kernel_and_says_what_it_saw(tmp_path):
@@ -303,7 +303,7 @@ def test_gate_rejects_what_is_wrong_misspelled_or_for_another_machine(tmp_path):
     assert not all(family["passed"] for family in wrong.families)
     misspelled = ap.gate(CONTRACT, MISSPELLED)
     assert not misspelled and misspelled.stage == "check" and "weights" in misspelled.reason
-    cuda = "// launch: grid=n_i block=96\nlong j = threadIdx.x;\nlong i = blockIdx.x;\n"
+    cuda = "// launch: grid=n_i block=512\nlong j = threadIdx.x;\nlong i = blockIdx.x;\n"
     cuda += "out0[i * n_j + j] = in0[i * n_j + j] * in1[j] + 1.0f;\n"
     other = ap.gate(CONTRACT, cuda, language="cuda")
     assert not other and "nothing here compiles or runs language 'cuda'" in other.reason, other.reason
@@ -330,7 +330,7 @@ def test_the_command_line_gates_and_tunes(tmp_path):
     assert "round=1 variant=0" in done.stdout
     (tmp_path / "program.py").write_text("def f(x, w):\n    return x * w + 1.0\n")
     done = command(
-        "tune", "program:f", "f32[512,96]", "f32[96]", "--model", author.spec, "--variants", "1", cwd=tmp_path)
+        "tune", "program:f", "f32[4096,512]", "f32[512]", "--model", author.spec, "--variants", "1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "round=1 variant=0" in done.stdout and "region 0" in done.stdout
     done = command("tune", str(kernel), "--model", "nonsense")
