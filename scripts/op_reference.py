@@ -27,6 +27,8 @@ Generated from `src/ir/ops.def` by `scripts/op_reference.py --write`; do not edi
 - *Attributes* are written after the operands, sorted by name: `%y = sum %x axes=[1] keepdims=true : f32[4,1]`. One in
   brackets may be left out, and is then what follows its `=`. One that repeats the type after the colon is not in the text.
 - *Rule*: what the operands are, and the types of the results where the line above the table does not say them.
+- *Edges*: what becomes of NaN, infinities, zeros, overflow, and of numbers that other languages leave undefined: what MLX
+  does on the CPU.
 - *Kernel*: whether KernelIR has the op. It writes the axes that a reduction, a scan or a contraction runs along in
   parentheses (`sum(j)`, `cumsum(j)`, `matmul(k)`) and the dtype after the colon, so `axes`, `axis`, `keepdims` and `dtype`
   are no attributes there.
@@ -61,6 +63,7 @@ def barrier_reasons():
 def row(match, reasons):
     macro, identifier, text, column, operands, results, attributes, primitives, comment = match.groups(default="")
     is_barrier = macro == "BARRIER"
+    rule, _, edges = (part.strip() for part in f" {comment} ".partition(" | "))
     in_kernel = not is_barrier and (column in IN_KERNELS or identifier == "matmul")
     return [
         f"`{text}`",
@@ -68,7 +71,8 @@ def row(match, reasons):
         operands,
         "; ".join(attribute(word, comment) for word in attributes.split()),
         results,
-        comment.replace("|", "\\|"),
+        rule,
+        edges,
         "yes" if in_kernel else "no",
         ", ".join(f"`{primitive}`" for primitive in primitives.split()),
     ]
@@ -85,7 +89,7 @@ def reference():
         end = sections[number + 1][0] if number + 1 < len(sections) else len(text)
         heading = re.split(r": | over |\. ", title)[0]
         out += f"\n## {heading}\n" + (f"\n{title}.\n" if title != heading else "")
-        out += "\n| op | class | operands | attributes | results | rule | kernel | MLX |\n|" + "---|" * 8 + "\n"
+        out += "\n| op | class | operands | attributes | results | rule | edges | kernel | MLX |\n|" + "---|" * 9 + "\n"
         for match in matches:
             if start <= match.start() < end:
                 out += "| " + " | ".join(row(match, reasons)) + " |\n"

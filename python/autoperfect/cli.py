@@ -25,6 +25,17 @@ def _argument(text):
     return mx.zeros(shape, getattr(mx, _DTYPES[found[1]]))
 
 
+def _numerics(arguments):
+    """The value of --numerics, which is taken out of the arguments."""
+    for n, argument in enumerate(arguments):
+        if argument == "--numerics" and n + 1 < len(arguments):
+            del arguments[n]
+            return arguments.pop(n)
+        if argument.startswith("--numerics="):
+            return arguments.pop(n).partition("=")[2]
+    return "mlx"
+
+
 def _load(program):
     import mlx.core as mx
 
@@ -67,8 +78,9 @@ def _show(command, program, types):
     import autoperfect
 
     function = _load(program)
+    numerics = _numerics(types)
     arguments = [_argument(text) for text in types]
-    fast = autoperfect.compile(function)
+    fast = autoperfect.compile(function, numerics=numerics)
     explained = autoperfect.explain(fast, *arguments)
     print(fast.graph if command == "capture" else explained, end="")
 

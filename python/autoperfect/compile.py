@@ -9,10 +9,10 @@ from ._core import CompiledFunction
 _NAMES = ("__module__", "__name__", "__qualname__", "__doc__")
 
 
-def compile(fun=None, inputs=None, outputs=None, shapeless=False):
+def compile(fun=None, inputs=None, outputs=None, shapeless=False, numerics="mlx"):
     """A function that gives the results of ``fun``, by verified kernels where they are faster than MLX.
 
-    Same signature and semantics as ``mx.compile``; also a decorator, with and without options.
+    Same signature and semantics as ``mx.compile``, and one option more; also a decorator, with and without options.
 
     Args:
         fun: takes and returns arrays, or trees (lists, tuples, dicts) of arrays. Other arguments are constants:
@@ -22,6 +22,8 @@ def compile(fun=None, inputs=None, outputs=None, shapeless=False):
             ``mx.random.state``.
         outputs: lists or dicts of arrays that ``fun`` updates; updated in place on each call.
         shapeless: accepted for compatibility. Kernels serve every number of rows anyway.
+        numerics: ``"mlx"`` rounds wherever MLX does. With ``"wide"`` kernels may keep what is float16 or bfloat16 in
+            float32 until it is stored: results differ from MLX's, and are nearer to exact arithmetic.
 
     Returns:
         A callable. ``fast.graph``, ``fast.regions`` and ``fast.kernels`` are the texts of what ran last.
@@ -31,10 +33,10 @@ def compile(fun=None, inputs=None, outputs=None, shapeless=False):
         them, as ``mx.compile`` does.
     """
     if fun is None:
-        return functools.partial(compile, inputs=inputs, outputs=outputs, shapeless=shapeless)
+        return functools.partial(compile, inputs=inputs, outputs=outputs, shapeless=shapeless, numerics=numerics)
     if not callable(fun):
         raise TypeError(f"[compile] Expected a callable, but received {type(fun).__name__}.")
-    compiled = CompiledFunction(fun, inputs, outputs, shapeless)
+    compiled = CompiledFunction(fun, inputs, outputs, shapeless, numerics)
     for name in _NAMES:
         if hasattr(fun, name):
             setattr(compiled, name, getattr(fun, name))

@@ -115,11 +115,16 @@ Action declare_capture(CLI::App& app) {
 
 Action declare_explain(CLI::App& app) {
   auto options = std::make_shared<ProgramArguments>();
+  auto numerics = std::make_shared<std::string>("mlx");
   add_program_arguments(
       app, *options, "a graph (standard input when absent), FILE.mlxfn, or module:function");
-  return [options] {
-    if (is_exported(options->path)) return explain_exported(*options);
-    return with_parsed<Graph>(options->path, parse_graph, [](Graph graph) { return explain_graph(graph); });
+  add_numerics_option(app, *numerics);
+  return [options, numerics] {
+    CompileOptions how;
+    how.lower.wide = *numerics == "wide";
+    if (is_exported(options->path)) return explain_exported(*options, how);
+    return with_parsed<Graph>(
+        options->path, parse_graph, [&](Graph graph) { return explain_graph(graph, how); });
   };
 }
 

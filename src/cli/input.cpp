@@ -52,6 +52,12 @@ void add_input_option(CLI::App& app, std::string& path) {
   app.add_option("file", path, "the text to read; standard input when absent or -")->capture_default_str();
 }
 
+void add_numerics_option(CLI::App& app, std::string& numerics) {
+  app.add_option("--numerics", numerics, "wide: kernels may keep f16 and bf16 in f32 until they are stored")
+      ->check(CLI::IsMember(std::vector<std::string>{"mlx", "wide"}))
+      ->capture_default_str();
+}
+
 Result<std::string> read_text(const std::string& path) {
   if (path.empty() || path == "-") return read_standard_input();
   if (auto text = read_file(path)) return std::move(*text);

@@ -20,6 +20,10 @@ using ParsedText = std::variant<Graph, Kernel, PlannedGraph>;
 
 // FILE, or standard input when it is absent or "-".
 void add_input_option(CLI::App& app, std::string& path);
+
+// --numerics mlx, or wide.
+void add_numerics_option(CLI::App& app, std::string& numerics);
+
 Result<std::string> read_text(const std::string& path);
 
 // What it is, the text says itself: by its first line, and by a plan after a graph.

@@ -16,7 +16,8 @@ bool is_python(const std::string& text) {
     begin = text.find('\n', begin);
     if (begin != std::string::npos) begin = text.find_first_not_of(" \n", begin);
   }
-  return begin != std::string::npos && text.compare(begin, 4, "def ") == 0;
+  return begin != std::string::npos &&
+         (text.compare(begin, 4, "def ") == 0 || text.compare(begin, 7, "import ") == 0);
 }
 
 Status print_python(const std::string& text) {
@@ -31,6 +32,7 @@ Status print_python(const std::string& text) {
   if (auto* kernel = std::get_if<Kernel>(&*parsed)) {
     write_output(to_mlx_python(raise(*kernel)));
   } else if (auto* graph = std::get_if<Graph>(&*parsed)) {
+    if (auto status = check_mlx_python(*graph); !status) return status;
     write_output(to_mlx_python(*graph));
   } else {
     return Diagnostic{"cli", "not-a-program", "a plan has no Python text", {}, "give its graph alone"};

@@ -22,6 +22,7 @@ struct FuseArguments {
 
 struct LowerArguments {
   std::string path;
+  std::string numerics = "mlx";
   int region = all_regions;
 };
 
@@ -32,24 +33,25 @@ Status fuse_graph(const Graph& graph, const FuseArguments& arguments) {
   return Success{};
 }
 
-Status lower_region(const Graph& graph, const Region& region) {
-  auto kernel = lower(graph, region);
+Status lower_region(const Graph& graph, const Region& region, const LowerArguments& arguments) {
+  auto kernel = lower(graph, region, {arguments.numerics == "wide"});
   if (!kernel) return kernel.errors();
   write_output(print(*kernel));
   return Success{};
 }
 
 // One region, or all of them one after the other, each under a comment with its number.
-Status lower_plan(const Graph& graph, const Plan& plan, int wanted) {
+Status lower_plan(const Graph& graph, const Plan& plan, const LowerArguments& arguments) {
+  const int wanted = arguments.region;
   int count = static_cast<int>(plan.regions.size());
   if (wanted != all_regions && (wanted < 0 || wanted >= count)) {
     return Diagnostic{
         "cli", "no-such-region", fmt::format("region {} of {}", wanted, count), {}, "they count from 0"};
   }
-  if (wanted != all_regions) return lower_region(graph, plan.regions[wanted]);
+  if (wanted != all_regions) return lower_region(graph, plan.regions[wanted], arguments);
   for (int r = 0; r < count; ++r) {
     if (count > 1) write_output(fmt::format("; region {}\n", r));
-    auto status = lower_region(graph, plan.regions[r]);
+    auto status = lower_region(graph, plan.regions[r], arguments);
     if (!status) return status;
   }
   return Success{};
@@ -86,10 +88,11 @@ Action declare_lower(CLI::App& app) {
   auto arguments = std::make_shared<LowerArguments>();
   add_input_option(app, arguments->path);
   app.add_option("--region", arguments->region, "the number of the only region to lower, from 0");
+  add_numerics_option(app, arguments->numerics);
   return [arguments] {
     return with_parsed<std::pair<Graph, Plan>>(
         arguments->path, parse_plan, [&](std::pair<Graph, Plan> planned) {
-          return lower_plan(planned.first, planned.second, arguments->region);
+          return lower_plan(planned.first, planned.second, *arguments);
         });
   };
 }

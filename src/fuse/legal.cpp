@@ -63,7 +63,6 @@ bool is_inlined(const Graph& graph, ValueId value) {
 }
 std::string why_not_fusable(const Graph& graph, NodeId id) {
   const Node& node = graph.nodes[id];
-  OpClass op_class = class_of(node.op);
   if (auto why = why_boundary(graph, node); !why.empty()) return std::string(name(node.op)) + " " + why;
   auto check = [&](ValueId v) -> std::string {
     const TensorType& type = graph.type(v);
@@ -75,14 +74,8 @@ std::string why_not_fusable(const Graph& graph, NodeId id) {
     if (auto why = check(v); !why.empty()) return why;
   for (ValueId v : node.results)
     if (auto why = check(v); !why.empty()) return why;
-  if (node.op == Op::power && !is_floating(graph.type(node.results[0]).dtype))
-    return "integer power is left to MLX";
-  bool boolean = op_class == OpClass::elementwise && graph.type(node.operands[0]).dtype == Dtype::bool_ &&
-                 graph.type(node.results[0]).dtype == Dtype::bool_;
-  bool arithmetic = node.op == Op::add || node.op == Op::sub || node.op == Op::mul || node.op == Op::div ||
-                    node.op == Op::maximum || node.op == Op::minimum || node.op == Op::remainder ||
-                    node.op == Op::floor_divide;
-  if (boolean && arithmetic) return "arithmetic on bool is left to MLX";
+  bool divides = node.op == Op::remainder || node.op == Op::floor_divide;
+  if (divides && graph.type(node.results[0]).dtype == Dtype::bool_) return "division of bool is left to MLX";
   return "";
 }
 

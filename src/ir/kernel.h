@@ -90,6 +90,7 @@ struct KernelValue {
 struct Numerics {
   Dtype accumulate = Dtype::f32;     // sums and products of floats accumulate in this or wider
   bool reassociate = true;           // sums may be reassociated
+  bool wide = false;                 // values of f16 and bf16 may stay in f32 until stored, see widened.h
   double ulp = 0, abs = 0, rel = 0;  // error budget against the double oracle, in units of the output dtype
   bool operator==(const Numerics&) const = default;
 };

@@ -74,14 +74,16 @@ bool parse_numerics(State& state) {
     if (dtype) state.kernel.numerics.accumulate = *dtype;
     return dtype.has_value();
   }
-  if (reader.take("reassociate")) {
-    state.kernel.numerics.reassociate = reader.at("yes");
+  for (auto [name, field] :
+       {std::pair("reassociate", &Numerics::reassociate), std::pair("wide", &Numerics::wide)}) {
+    if (!reader.take(name)) continue;
+    state.kernel.numerics.*field = reader.at("yes");
     if (reader.take("yes") || reader.take("no")) return true;
     reader.report_unexpected("'yes' or 'no'");
     return false;
   }
   if (reader.take("budget")) return parse_budget(state);
-  reader.report_unexpected("'accumulate', 'reassociate', 'budget' or '}'");
+  reader.report_unexpected("'accumulate', 'reassociate', 'wide', 'budget' or '}'");
   return false;
 }
 

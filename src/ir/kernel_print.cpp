@@ -160,6 +160,7 @@ class KernelPrinter {
     const auto& numerics = kernel_.numerics;
     out_ += "    accumulate " + std::string(name(numerics.accumulate)) + '\n';
     out_ += std::string("    reassociate ") + (numerics.reassociate ? "yes" : "no") + '\n';
+    if (numerics.wide) out_ += "    wide yes\n";
     out_ += "    budget ulp=" + format_number(numerics.ulp) + " abs=" + format_number(numerics.abs) +
             " rel=" + format_number(numerics.rel) + '\n';
   }

@@ -22,7 +22,9 @@
 //     its operand_dtype(). Literals are operands of elementwise ops and contractions only.
 //  9. Every output is stored completely and no element twice: the dtype is the buffer's, each store map
 //     uses every axis of its value, in one dimension, and all of them together tile the buffer.
-// 10. Sums accumulate in a floating dtype, and budgets are finite and not negative.
+// 10. Sums accumulate in a floating dtype, and budgets are finite and not negative. Only a kernel with values
+// of
+//     f16 or bf16 is wide.
 //
 // All hold at any size of the dynamic axis: a kernel that was first seen empty is also verified at size 1.
 #include <fmt/format.h>
@@ -35,6 +37,7 @@
 #include "ir/kernel_verifier.h"
 #include "ir/shape.h"
 #include "ir/store_tiling.h"
+#include "ir/widened.h"
 
 namespace autoperfect {
 
@@ -312,6 +315,12 @@ class KernelVerifier {
     if (!is_floating(numerics.accumulate)) {
       report("bad-accumulate", fmt::format("sums cannot accumulate in {}", name(numerics.accumulate)));
     }
+    if (numerics.wide && !has_halves(kernel_))
+      report(
+          "nothing-to-widen",
+          "the kernel is wide, but no value of it is f16 or bf16",
+          {},
+          "leave 'wide' out");
     for (double budget : {numerics.ulp, numerics.abs, numerics.rel}) {
       if (!(budget >= 0) || std::isinf(budget))
         report("bad-budget", "an error budget is not a finite positive number");

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "fuse/trace.h"
+#include "ir/widened.h"
 #include "lower/statements.h"
 
 namespace autoperfect {
@@ -61,7 +62,7 @@ void state_numerics(Kernel& kernel) {
 
 }  // namespace
 
-Result<Kernel> lower(const Graph& graph, const Region& region) {
+Result<Kernel> lower(const Graph& graph, const Region& region, const LowerOptions& options) {
   std::vector<NodeId> computed;
   for (NodeId id : region.nodes)
     if (class_of(graph.nodes[id].op) != OpClass::view) computed.push_back(id);
@@ -78,6 +79,7 @@ Result<Kernel> lower(const Graph& graph, const Region& region) {
   Kernel kernel = write_statements(graph, region, found);
   mark_dynamic(kernel);
   state_numerics(kernel);
+  kernel.numerics.wide = options.wide && has_halves(kernel);
   if (auto errors = verify(kernel); !errors.empty()) return errors;
   return kernel;
 }

@@ -10,13 +10,18 @@
 
 namespace autoperfect {
 
-Result<Kernel> lower(const Graph& graph, const Region& region);
+// `wide`: values of f16 and bf16 may stay in f32 within the kernel; it then says so, if it has any.
+struct LowerOptions {
+  bool wide = false;
+};
+Result<Kernel> lower(const Graph& graph, const Region& region, const LowerOptions& options = {});
 
 // Inputs and outputs in ABI order, with the buffers' names and types.
 Graph raise(const Kernel& kernel);
 
-// Straight-line Python of `mx.` calls, one assignment a line, for a graph without barriers. Arguments are
-// annotated with their types, `def f(x: "f32[4,8]"):`.
+// Straight-line Python of `mx.` calls, one assignment a line, for a graph that check_mlx_python() has nothing
+// against, as for any that raise() makes. Arguments are annotated with their types, `def f(x: "f32[4,8]"):`.
+Status check_mlx_python(const Graph& graph);
 std::string to_mlx_python(const Graph& graph);
 
 // The way back: what to_mlx_python() prints and what is written like it. A Python number takes the dtype of

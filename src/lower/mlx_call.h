@@ -49,6 +49,8 @@ class MlxCalls {
   const MlxArgument* argument(const MlxCall& call, size_t position, std::string_view keyword) const;
   std::optional<ValueId> value(const MlxCall& call, size_t position);
   std::optional<std::vector<int64_t>> integers(const MlxArgument* argument) const;
+  std::optional<std::vector<int64_t>> axes(const MlxCall& call, size_t position, ValueId of) const;
+  std::optional<std::vector<int64_t>> axes_or_all(const MlxCall& call, ValueId x) const;
   bool flag(const MlxCall& call, std::string_view keyword, bool otherwise) const;
   std::optional<Dtype> dtype(const MlxCall& call, size_t position) const;
 
@@ -62,6 +64,14 @@ class MlxCalls {
   std::optional<ValueId> arange(const MlxCall& call);
   std::optional<ValueId> concatenate(const MlxCall& call);
   std::optional<ValueId> take_along_axis(const MlxCall& call);
+  std::optional<ValueId> take(const MlxCall& call);
+  std::optional<ValueId> pad(const MlxCall& call);
+  std::optional<ValueId> addmm(const MlxCall& call);
+  std::optional<ValueId> sort(Op op, const MlxCall& call);
+  std::optional<ValueId> expand_dims(const MlxCall& call);
+  std::optional<ValueId> view_of(Op op, ValueId v, const char* attribute, Shape value, const MlxCall& call);
+  std::optional<ValueId> apply_known(const MlxCall& call);
+  bool takes_keywords(const MlxCall& call);
   std::optional<ValueId> constant(
       const MlxArgument& number, Dtype dtype, const Shape& shape, const MlxCall& call);
 

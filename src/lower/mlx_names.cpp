@@ -23,6 +23,7 @@ constexpr Function renamed[] = {
     {Op::atan2, "arctan2"},
     {Op::select, "where"},
     {Op::copy, "contiguous"},
+    {Op::arg_sort, "argsort"},
 };
 
 }  // namespace

@@ -52,7 +52,7 @@ class PythonText {
     const std::string title = is_reserved(graph_.name) ? graph_.name + "_" : graph_.name;
     std::string text = fmt::format("def {}({}):\n", title, fmt::join(arguments, ", "));
     for (const auto& node : graph_.nodes) {
-      if (is_inlined(node)) continue;
+      if (is_inlined(node) || is_part_of_take(node)) continue;
       text += fmt::format("    {} = {}\n", of(node.results[0]), expression(node));
     }
     return text + fmt::format("    return {}\n", fmt::join(results, ", "));
@@ -96,12 +96,34 @@ class PythonText {
   }
 
   bool takes_weak(const Node& node) const {
+    if (node.op == Op::pad) return !is_weak(node.operands[0]);
     if (class_of(node.op) != OpClass::elementwise || node.operands.size() < 2) return false;
     if (node.attributes.get_or("nan_equal", false)) return false;  // mx.isnan() wants an array
     for (size_t i = node.op == Op::select ? 1 : 0; i < node.operands.size(); ++i) {
       if (!is_weak(node.operands[i])) return true;
     }
     return false;
+  }
+
+  // mx.take() leaves the axis of the index out, where a gather keeps it with size 1: the two nodes are one
+  // call.
+  const Node* taken_by(const Node& reshape) const {
+    const Node* gather = reshape.op == Op::reshape ? graph_.producer(reshape.operands[0]) : nullptr;
+    return gather && gather->op == Op::gather && is_part_of_take(*gather) ? gather : nullptr;
+  }
+
+  bool is_part_of_take(const Node& gather) const {
+    if (gather.op != Op::gather) return false;
+    const ValueId v = gather.results[0];
+    if (uses_.is_output[v] || uses_.readers[v].size() != 1) return false;
+    const Node& reader = graph_.nodes[uses_.readers[v][0]];
+    return reader.op == Op::reshape && graph_.type(reader.results[0]).shape == shape_of_take(gather);
+  }
+
+  Shape shape_of_take(const Node& gather) const {
+    Shape shape = graph_.type(gather.results[0]).shape;
+    shape.erase(shape.begin() + graph_.type(gather.operands[1]).rank());
+    return shape;
   }
 
   std::string operand(const Node& node, size_t i) const {
@@ -154,9 +176,37 @@ class PythonText {
             "mx.take_along_axis({}, axis={})", operands(node), node.attributes.get<int64_t>("axis"));
       case Op::matmul:
         return call(node);
+      case Op::pad:
+        return pad(node);
+      case Op::gather:
+        return fmt::format("mx.expand_dims({}, {})", take(node), graph_.type(node.operands[1]).rank());
+      case Op::addmm:
+        return fmt::format(
+            "mx.addmm({}, {}, {}, alpha={}, beta={})",
+            operand(node, 2),
+            operand(node, 0),
+            operand(node, 1),
+            python_number(node.attributes.get<double>("alpha")),
+            python_number(node.attributes.get<double>("beta")));
+      case Op::sort:
+      case Op::arg_sort:
+        return call(node, fmt::format(", axis={}", node.attributes.get<int64_t>("axis")));
       default:
         throw InternalError("[mlx_python] no text for '" + std::string(name(node.op)) + "'");
     }
+  }
+
+  std::string take(const Node& gather) const { return fmt::format("mx.take({}, axis=0)", operands(gather)); }
+
+  std::string pad(const Node& node) const {
+    const auto& axes = node.attributes.get<std::vector<int64_t>>("axes");
+    const auto& low = node.attributes.get<std::vector<int64_t>>("low");
+    const auto& high = node.attributes.get<std::vector<int64_t>>("high");
+    std::vector<std::string> widths(graph_.type(node.operands[0]).shape.size(), "(0, 0)");
+    for (size_t k = 0; k < axes.size(); ++k)
+      widths[static_cast<size_t>(axes[k])] = fmt::format("({}, {})", low[k], high[k]);
+    return fmt::format(
+        "mx.pad({}, [{}], constant_values={})", operand(node, 0), fmt::join(widths, ", "), operand(node, 1));
   }
 
   std::string elementwise(const Node& node) const {
@@ -222,6 +272,7 @@ class PythonText {
       case Op::broadcast:
         return fmt::format("mx.broadcast_to({}, {})", operand(node, 0), tuple(to));
       case Op::reshape:
+        if (const Node* gather = taken_by(node)) return take(*gather);
         return fmt::format("mx.reshape({}, {})", operand(node, 0), tuple(to));
       case Op::transpose:
         return fmt::format(
@@ -288,6 +339,66 @@ class PythonText {
 };
 
 }  // namespace
+
+namespace {
+
+// Whole rows, one for each index: what mx.take() along the first axis does.
+bool takes_rows(const Graph& graph, const Node& gather) {
+  const auto& shape = graph.type(gather.operands[0]).shape;
+  Shape rows = shape;
+  if (!rows.empty()) rows[0] = 1;
+  return gather.attributes.get<std::vector<int64_t>>("axes") == std::vector<int64_t>{0} &&
+         gather.attributes.get<Shape>("sizes") == rows;
+}
+
+bool has_python(const Graph& graph, const Node& node) {
+  if (node.results.size() != 1) return false;
+  switch (node.op) {
+    case Op::gather:
+      return takes_rows(graph, node);
+    case Op::concatenate:
+    case Op::gather_axis:
+    case Op::matmul:
+    case Op::addmm:
+    case Op::pad:
+    case Op::sort:
+    case Op::arg_sort:
+    case Op::softmax:
+    case Op::log_softmax:
+    case Op::logsumexp:
+    case Op::mean:
+    case Op::var:
+    case Op::std:
+      return true;
+    case Op::constant:
+      return graph.type(node.results[0]).dtype != Dtype::c64;
+    default:
+      break;
+  }
+  switch (class_of(node.op)) {
+    case OpClass::elementwise:
+    case OpClass::reduction:
+    case OpClass::scan:
+    case OpClass::view:
+    case OpClass::source:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+Status check_mlx_python(const Graph& graph) {
+  std::vector<Diagnostic> errors;
+  for (const auto& node : graph.nodes) {
+    if (has_python(graph, node)) continue;
+    auto message = fmt::format("'{}' has no text as one call of mlx.core", name(node.op));
+    errors.push_back({"python", "no-text", std::move(message), node.where, "canonicalize the graph first"});
+  }
+  if (!errors.empty()) return errors;
+  return Success{};
+}
 
 std::string to_mlx_python(const Graph& graph) {
   return PythonText(graph).run();

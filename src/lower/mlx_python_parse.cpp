@@ -21,7 +21,7 @@ class PythonParser {
 
   Result<Graph> run() {
     reader_.skip_blank_lines();
-    if (parse_signature()) parse_body();
+    if (skip_import() && parse_signature()) parse_body();
     auto errors = reader_.take_errors(reader_.has_errors() ? std::vector<Diagnostic>{} : verify(graph_));
     if (!errors.empty()) return errors;
     return std::move(graph_);
@@ -29,6 +29,16 @@ class PythonParser {
 
  private:
   using Kind = MlxArgument::Kind;
+
+  // import mlx.core as mx
+  bool skip_import() {
+    if (!reader_.at("import")) return true;
+    for (const char* word : {"import", "mlx", ".", "core", "as", "mx"})
+      if (!reader_.expect(word)) return false;
+    if (!reader_.expect_end_of_line()) return false;
+    reader_.skip_blank_lines();
+    return true;
+  }
 
   // def f(x: "f32[4,8]", w: "f32[8]"):
   bool parse_signature() {
@@ -196,6 +206,16 @@ class PythonParser {
       found.kind = Kind::dtype;
       found.dtype = *dtype;
       return found;
+    }
+    if (reader_.at(".")) {  // mx.fast.rms_norm: as one name
+      std::string path(word->text);
+      while (reader_.take(".")) {
+        auto part = reader_.expect(TokenKind::word, "a name");
+        if (!part) return std::nullopt;
+        path += "." + std::string(part->text);
+      }
+      reader_.report("bad-call", fmt::format("mx.{}: not a function that a graph has", path), word->where);
+      return std::nullopt;
     }
     MlxCall call{word->text, {}, {}, word->where};
     if (!parse_arguments(call)) return std::nullopt;

@@ -1,6 +1,7 @@
 // Loads: what an index map shows is sliced, split into one dimension per axis and brought into order; a guard
 // pads; a gathered dimension is taken from. Indices that are no view are computed, element by element.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "lower/raising.h"
@@ -111,20 +112,37 @@ std::optional<ValueId> Raising::padded(const KernelOperand& operand, std::vector
     if (__builtin_mul_overflow(elements, size + before + after, &elements)) return std::nullopt;
   }
   if (elements > 4096 + 16 * buffer.type.elements()) return std::nullopt;
-  const std::string name = buffer.name + "_padded";
-  for (size_t d = 0; d < index.size(); ++d) {
-    auto margin = [&](int64_t size) {
-      Shape to = shape(v);
-      to[d] = size;
-      return filled(operand.literal, buffer.type.dtype, to, name);
-    };
-    std::vector<ValueId> parts;
-    if (margins[d].first > 0) parts.push_back(margin(margins[d].first));
-    parts.push_back(v);
-    if (margins[d].second > 0) parts.push_back(margin(margins[d].second));
-    v = concatenated(std::move(parts), static_cast<int64_t>(d), name);
+  std::vector<int64_t> padded_axes, low, high;
+  for (size_t d = 0; d < margins.size(); ++d) {
+    if (margins[d] == std::pair<int64_t, int64_t>(0, 0)) continue;
+    padded_axes.push_back(static_cast<int64_t>(d));
+    low.push_back(margins[d].first);
+    high.push_back(margins[d].second);
   }
-  return v;
+  if (padded_axes.empty()) return v;
+  Attributes attributes;
+  attributes.set("axes", std::move(padded_axes));
+  attributes.set("low", std::move(low));
+  attributes.set("high", std::move(high));
+  const ValueId padding = literal(operand.literal, buffer.type.dtype);
+  return graph_.add(Op::pad, {v, padding}, std::move(attributes), buffer.name + "_padded");
+}
+
+// An index within the reach of MLX, which counts negative ones from the end and leaves undefined what is
+// still outside.
+ValueId Raising::clipped_index(KernelValueId v, int64_t size) {
+  const KernelValue& value = kernel_.values[v];
+  const std::string name = value.name + "_clipped";
+  const double bits = 8.0 * static_cast<double>(size_of(value.dtype));
+  const bool is_signed = is_signed_integer(value.dtype);
+  const double most = std::exp2(is_signed ? bits - 1 : bits) - 1;
+  ValueId index = values_[v];
+  auto bound = [&](Op op, int64_t number) {
+    index = add(op, {index, literal(static_cast<double>(number), value.dtype)}, name);
+  };
+  if (static_cast<double>(size - 1) < most) bound(Op::minimum, size - 1);
+  if (is_signed && static_cast<double>(size) <= most) bound(Op::maximum, -size);
+  return index;
 }
 
 // An index as an integer of 64 bits inside its dimension: MLX counts negative ones from the end but leaves
@@ -148,6 +166,49 @@ ValueId Raising::index_of(KernelValueId v, int64_t size) {
 // `rows`: what the other dimensions show, over `axes` in that order; the gathered dimension stands for an
 // axis after all others.
 ValueId Raising::gather(
+    ValueId rows, const KernelOperand& operand, const std::vector<AxisId>& axes, size_t dimension) {
+  const KernelValueId id = operand.gathered[dimension];
+  const auto& indexed = kernel_.values[id].axes;
+  const bool shares_axes = std::any_of(axes.begin(), axes.end(), [&](AxisId axis) {
+    return std::find(indexed.begin(), indexed.end(), axis) != indexed.end();
+  });
+  return shares_axes ? take_along(rows, operand, axes, dimension) : take(rows, operand, axes, dimension);
+}
+
+// Whole rows, one for each index: the gathered dimension first.
+ValueId Raising::take(
+    ValueId rows, const KernelOperand& operand, const std::vector<AxisId>& axes, size_t dimension) {
+  const Buffer& buffer = kernel_.buffers[operand.id];
+  const std::string name = buffer.name + "_taken";
+  const KernelValueId id = operand.gathered[dimension];
+  const int64_t size = buffer.type.shape[dimension];
+  Shape apart;  // one dimension per axis
+  std::vector<AxisId> own;
+  std::vector<int64_t> order;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const bool is_axis = axes[i] < static_cast<AxisId>(kernel_.axes.size());
+    apart.push_back(is_axis ? size_of_axis(axes[i]) : size);
+    if (is_axis) own.push_back(axes[i]);
+    order.insert(is_axis ? order.end() : order.begin(), static_cast<int64_t>(i));
+  }
+  rows = reshaped(rows, apart, name);
+  if (!std::is_sorted(order.begin(), order.end())) rows = view(Op::transpose, rows, "axes", order, name);
+  const auto& indexed = kernel_.values[id].axes;
+  const ValueId index = reshaped(clipped_index(id, size), sizes_of(indexed), name);
+  Shape one = sizes_of(own), to = sizes_of(indexed);
+  one.insert(one.begin(), 1);
+  to.insert(to.end(), one.begin() + 1, one.end());
+  Attributes attributes;
+  attributes.set("axes", std::vector<int64_t>{0});
+  attributes.set("sizes", one);
+  const ValueId taken = graph_.add(Op::gather, {rows, index}, std::move(attributes), name);
+  auto both = indexed;
+  both.insert(both.end(), own.begin(), own.end());
+  return spread_out(reshaped(taken, to, name), both, name);
+}
+
+// An index for each element.
+ValueId Raising::take_along(
     ValueId rows, const KernelOperand& operand, const std::vector<AxisId>& axes, size_t dimension) {
   const Buffer& buffer = kernel_.buffers[operand.id];
   const std::string name = buffer.name + "_taken";
@@ -177,7 +238,7 @@ ValueId Raising::gather(
   taken.push_back(1);
   Attributes attributes;
   attributes.set("axis", static_cast<int64_t>(to.size()));
-  const ValueId index = broadcast(reshaped(index_of(id, size), indices, name), taken, name);
+  const ValueId index = broadcast(reshaped(clipped_index(id, size), indices, name), taken, name);
   rows = broadcast(reshaped(rows, from, name), wide, name);
   return reshaped(graph_.add(Op::gather_axis, {rows, index}, std::move(attributes), name), to, name);
 }

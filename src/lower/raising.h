@@ -48,6 +48,10 @@ class Raising {
   std::optional<ValueId> padded(const KernelOperand& operand, std::vector<Affine>& index);
   ValueId gather(
       ValueId rows, const KernelOperand& operand, const std::vector<AxisId>& axes, size_t dimension);
+  ValueId take(ValueId rows, const KernelOperand& operand, const std::vector<AxisId>& axes, size_t dimension);
+  ValueId take_along(
+      ValueId rows, const KernelOperand& operand, const std::vector<AxisId>& axes, size_t dimension);
+  ValueId clipped_index(KernelValueId v, int64_t size);
   ValueId position(const Affine& affine);
   ValueId index_of(KernelValueId v, int64_t size);
 

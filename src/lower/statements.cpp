@@ -132,6 +132,14 @@ void StatementWriter::write_plain(const Instance& instance, KernelValue value) {
       if (value.operands[i].kind == KernelOperand::Kind::literal)
         value.operands[i] = named(instance.operands[i]);
   }
+  // Which of two truths is larger is a question of numbers.
+  bool argument = instance.op == Op::argmax || instance.op == Op::argmin;
+  if (argument && graph_.type(node.operands[0]).dtype == Dtype::bool_) {
+    auto axes = value.axes;
+    axes.insert(axes.end(), value.reduced.begin(), value.reduced.end());
+    std::sort(axes.begin(), axes.end());
+    value.operands[0] = emit("number", Op::cast, Dtype::u8, std::move(axes), {value.operands[0]});
+  }
   if (instance.op == node.op && (op_class == OpClass::elementwise || op_class == OpClass::scan)) {
     value.attributes = node.attributes;
     for (const char* shape_only : {"dtype", "shape", "axis"})

@@ -101,6 +101,8 @@ std::string region_text(const Program& program, size_t r) {
 std::string explain(const RegionOutcome& outcome) {
   std::string text =
       fmt::format("  signature: {}{}\n", outcome.signature, outcome.from_cache ? " (from cache)" : " (new)");
+  if (outcome.kernel.numerics.wide)
+    text += "  numerics: wide, as asked for: f16 and bf16 stay in f32 until they are stored\n";
   text += outcome.use_mlx ? fmt::format("  MLX stays: {}\n", outcome.reason)
                           : fmt::format("  kernel: {}\n", outcome.winner.provenance);
   Evidence evidence = parse_evidence(outcome.evidence);

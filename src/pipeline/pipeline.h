@@ -13,6 +13,7 @@
 #include "dispatch/dispatch.h"
 #include "fuse/plan_text.h"
 #include "gate/gate.h"
+#include "lower/lower.h"
 #include "pipeline/stage_times.h"
 #include "tune/tune.h"
 
@@ -28,6 +29,7 @@ enum class RegionCode : uint8_t {
 
 struct CompileOptions {
   FuseOptions fuse;
+  LowerOptions lower;  // `wide` is the user's choice only
   RegionCode region_code = RegionCode::tuned;
   size_t schedule = 0;  // of `untimed`: which of the schedules, modulo their number
   TuneOptions tune;     // a model to ask, drafts to try
@@ -77,7 +79,7 @@ class Program {
  private:
   explicit Program(mlx::core::Stream stream) : stream_(stream) {}
   void prepare(const CompileOptions& options);
-  void lower_regions();
+  void lower_regions(const LowerOptions& options);
   void tune_regions(const CompileOptions& options);
   ArrayFunction plain_function(const Region& region, const Kernel& kernel) const;
   void link();

@@ -5,6 +5,7 @@
 #include "generate/schedule/nest.h"
 #include "ir/graph_text.h"
 #include "ir/kernel_text.h"
+#include "ir/widened.h"
 #include "lower/lower.h"
 #include "mlx/mlx.h"
 #include "pipeline/dump.h"
@@ -21,9 +22,9 @@ namespace {
 namespace mx = mlx::core;
 
 // A schedule is known for its kernel, and MLX can run the kernel's own operations when ours cannot.
-bool can_generate(const Graph& graph, const Region& region) {
-  auto kernel = lower(graph, region);
-  if (!kernel || !schedule::find_nest(*kernel)) return false;
+bool can_generate(const Graph& graph, const Region& region, const LowerOptions& options) {
+  auto kernel = lower(graph, region, options);
+  if (!kernel || !schedule::find_nest(kernel->numerics.wide ? widened(*kernel) : *kernel)) return false;
   try {
     raise(*kernel);
   } catch (const InternalError&) {
@@ -70,20 +71,23 @@ void Program::prepare(const CompileOptions& options) {
   dump("canonicalize", [&] { return print(canonical_.graph); });
   if (mx::default_device() == mx::Device::cpu) {
     auto fuse_options = options.fuse;
-    if (!fuse_options.can_generate) fuse_options.can_generate = can_generate;
+    if (!fuse_options.can_generate)
+      fuse_options.can_generate = [&](const Graph& graph, const Region& region) {
+        return can_generate(graph, region, options.lower);
+      };
     times_.run("fuse", [&] { plan_ = fuse(canonical_.graph, this_machine(), fuse_options); });
     dump("fuse", [&] { return print(canonical_.graph, plan_); });
-    times_.run("lower", [&] { lower_regions(); });
+    times_.run("lower", [&] { lower_regions(options.lower); });
     if (options.region_code != RegionCode::none) times_.run("tune", [&] { tune_regions(options); });
   }
   times_.run("link", [&] { link(); });
 }
 
-void Program::lower_regions() {
+void Program::lower_regions(const LowerOptions& options) {
   for (auto& region : plan_.regions) {
     RegionOutcome outcome;
     outcome.region = region;
-    if (auto kernel = lower(canonical_.graph, region)) {
+    if (auto kernel = lower(canonical_.graph, region, options)) {
       dump("lower", [&] { return print(*kernel); });
       outcome.signature = signature(*kernel);
       outcome.kernel = std::move(*kernel);

@@ -53,6 +53,8 @@ std::shared_ptr<CompiledFunction::Specialisation> CompiledFunction::build(
     PyObject* kwargs,
     bool keep_state,
     const CompileOptions& options) {
+  CompileOptions chosen = options;
+  chosen.lower = lower_;
   Build build{arguments, args, kwargs};
   build.keep_state = keep_state;
   build.before.add_callable(function_.ptr());
@@ -74,7 +76,7 @@ std::shared_ptr<CompiledFunction::Specialisation> CompiledFunction::build(
     program = Program::build(
         [&](const Arrays& placeholders) { return trace(build, placeholders); },
         arguments.arrays,
-        options,
+        chosen,
         &build.lines);
   } catch (nb::python_error&) {
     if (!build.failed) build.before.restore();

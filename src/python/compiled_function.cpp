@@ -195,4 +195,10 @@ void CompiledFunction::clear() {
   function_.reset();
 }
 
+LowerOptions lower_options_of(const std::string& numerics) {
+  if (numerics != "mlx" && numerics != "wide")
+    throw std::invalid_argument("[compile] numerics is \"mlx\" or \"wide\", not \"" + numerics + "\".");
+  return {numerics == "wide"};
+}
+
 }  // namespace autoperfect::python

@@ -15,13 +15,22 @@
 
 namespace autoperfect::python {
 
+// "mlx" or "wide"; throws std::invalid_argument.
+LowerOptions lower_options_of(const std::string& numerics);
+
 class CompiledFunction {
  public:
-  CompiledFunction(nb::object function, nb::object inputs, nb::object outputs, bool shapeless)
+  CompiledFunction(
+      nb::object function,
+      nb::object inputs,
+      nb::object outputs,
+      bool shapeless,
+      const LowerOptions& lower)
       : function_(std::move(function)),
         inputs_(std::move(inputs)),
         outputs_(std::move(outputs)),
-        shapeless_(shapeless) {}
+        shapeless_(shapeless),
+        lower_(lower) {}
 
   nb::object call(PyObject* args, PyObject* kwargs);
   std::string explain(PyObject* args, PyObject* kwargs);
@@ -73,6 +82,7 @@ class CompiledFunction {
   nb::object function_;
   State inputs_, outputs_;
   bool shapeless_;
+  LowerOptions lower_;  // as the user chose
   nb::object mlx_compiled_;
   std::string plain_reason_;  // not empty: the function always runs as it is
   std::shared_ptr<Program> latest_;

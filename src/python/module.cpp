@@ -84,11 +84,25 @@ NB_MODULE(_core, m) {
   nb::class_<CompiledFunction>(
       m, "CompiledFunction", nb::type_slots(slots), nb::dynamic_attr(), nb::is_weak_referenceable())
       .def(
-          nb::init<nb::object, nb::object, nb::object, bool>(),
+          "__init__",
+          [](CompiledFunction* self,
+             nb::object function,
+             nb::object inputs,
+             nb::object outputs,
+             bool shapeless,
+             const std::string& numerics) {
+            new (self) CompiledFunction(
+                std::move(function),
+                std::move(inputs),
+                std::move(outputs),
+                shapeless,
+                lower_options_of(numerics));
+          },
           "function"_a,
           "inputs"_a = nb::none(),
           "outputs"_a = nb::none(),
-          "shapeless"_a = false)
+          "shapeless"_a = false,
+          "numerics"_a = "mlx")
       .def(
           "__repr__",
           [](const CompiledFunction& self) {

@@ -14,6 +14,7 @@
 #include "ir/kernel_text.h"
 #include "lower/lower.h"
 #include "pipeline/region_runner.h"
+#include "python/compiled_function.h"
 #include "python/inspect.h"
 #include "python/perturb.h"
 #include "python/replayed.h"
@@ -163,7 +164,8 @@ Stages::Stages(
     Arrays arguments,
     const std::string& region_code,
     size_t schedule,
-    bool gate_by_cost)
+    bool gate_by_cost,
+    const std::string& numerics)
     : arguments_(std::move(arguments)) {
   if (region_code != "raised" && region_code != "untimed")
     throw std::invalid_argument("region_code is \"raised\" or \"untimed\", not \"" + region_code + "\"");
@@ -171,6 +173,7 @@ Stages::Stages(
   options.fuse.gate_by_cost = gate_by_cost;
   options.region_code = region_code == "raised" ? RegionCode::raised : RegionCode::untimed;
   options.schedule = schedule;
+  options.lower = lower_options_of(numerics);
   options.strict = true;
   auto traced = array_function(std::move(function));
   nb::gil_scoped_release released;
@@ -211,12 +214,13 @@ void add_stages(nb::module_& module) {
   using namespace nb::literals;
   nb::class_<Stages>(module, "Stages", "Every stage of a function on given arguments, for tests.")
       .def(
-          nb::init<nb::callable, Arrays, const std::string&, size_t, bool>(),
+          nb::init<nb::callable, Arrays, const std::string&, size_t, bool, const std::string&>(),
           "function"_a,
           "arguments"_a,
           "region_code"_a = "raised",
           "schedule"_a = 0,
-          "gate_by_cost"_a = false)
+          "gate_by_cost"_a = false,
+          "numerics"_a = "mlx")
       .def_prop_ro("captured", [](const Stages& s) { return print(s.program().captured().graph); })
       .def_prop_ro("canonical", [](const Stages& s) { return print(s.program().graph()); })
       .def_prop_ro("plan", [](const Stages& s) { return print(s.program().graph(), s.program().plan()); })

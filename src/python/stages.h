@@ -20,7 +20,8 @@ class Stages {
       Arrays arguments,
       const std::string& region_code,
       size_t schedule,
-      bool gate_by_cost);
+      bool gate_by_cost,
+      const std::string& numerics);
 
   const Program& program() const { return *program_; }
   // Arguments and captured arrays in the order in which a graph of this program takes them.

@@ -13,7 +13,8 @@ namespace autoperfect {
 
 enum class Precision {
   oracle,  // floats in double from the inputs on, no rounding in between; integers and bools exact
-  exact,   // every value rounded to its dtype; float sums accumulate in `numerics.accumulate`
+  exact,   // every value rounded to its dtype (of a wide kernel, halves where they are stored only); float
+           // sums accumulate in `numerics.accumulate`
 };
 
 // Inputs in order, of the declared types (a dynamic axis may have another size: sizes are taken from the

@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "ir/shape.h"
+#include "ir/widened.h"
 #include "reference/elementwise.h"
 #include "reference/load.h"
 #include "reference/reduce.h"
@@ -243,6 +244,8 @@ class KernelRun {
 
 Result<std::vector<Tensor>> run_reference(
     const Kernel& kernel, const std::vector<Tensor>& inputs, Precision precision) {
+  if (kernel.numerics.wide && precision == Precision::exact)
+    return KernelRun(widened(kernel), precision).run(inputs);
   return KernelRun(kernel, precision).run(inputs);
 }
 

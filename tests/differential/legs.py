@@ -9,6 +9,7 @@
                      KernelIR
     kernel           each region compiled from one of the schedules: admitted by the gate, and judged by the gate's rule on
                      these values
+    wide             instead, at times: kernels that may keep halves in f32, by the gate's rule on these values
     program          the whole program with those kernels, twice
 """
 
@@ -48,9 +49,10 @@ def evaluated(arrays):
 class Options:
     schedule: int | None = None  # which of the schedules kernels are compiled from; None: none is compiled
     gate_by_cost: bool = False  # of fuse()
+    wide: bool = False  # kernels are lowered with numerics="wide"
 
     def __str__(self):
-        return f"schedule={self.schedule} gate_by_cost={self.gate_by_cost}"
+        return f"schedule={self.schedule} gate_by_cost={self.gate_by_cost} wide={self.wide}"
 
 
 class Check:
@@ -78,9 +80,9 @@ class Check:
         if self.options.schedule is not None:
             self.run_kernels()
 
-    def build(self, region_code):
+    def build(self, region_code, numerics="mlx"):
         return _core.Stages(
-            self.function, self.arguments, region_code, self.options.schedule or 0, self.options.gate_by_cost
+            self.function, self.arguments, region_code, self.options.schedule or 0, self.options.gate_by_cost, numerics
         )
 
     def by_text(self, text, wanted=()):
@@ -139,19 +141,20 @@ class Check:
         with_kernel("by reference", exact)
         self.count["leg region by reference"] += 1
 
-    def judge(self, what, r, ours):
+    def judge(self, what, r, kernel, ours):
         inputs, theirs = self.values[r]
         try:
-            failure = _core.judge(self.regions[r]["kernel"], inputs, ours, theirs)
+            failure = _core.judge(kernel, inputs, ours, theirs)
         except ValueError as error:
             return self.skip("kernel judged", error)
         if failure:
-            raise AssertionError(f"{what}: {failure}\n{self.regions[r]['kernel']}")
+            raise AssertionError(f"{what}: {failure}\n{kernel}")
 
     def run_kernels(self):
-        compiled = self.build("untimed")
+        wide = self.options.wide
+        compiled = self.build("untimed", "wide" if wide else "mlx")
         regions = compiled.regions
-        if [r["kernel"] for r in regions] != [r["kernel"] for r in self.regions]:
+        if [r["kernel"].replace("    wide yes\n", "") for r in regions] != [r["kernel"] for r in self.regions]:
             raise AssertionError("two builds of one program have other regions")
         for r, region in enumerate(regions):
             if region["rejected"]:
@@ -159,8 +162,11 @@ class Check:
             if not region["provenance"]:
                 self.count[f"not compared, kernel: {region['reason']}"] += 1
                 continue
-            self.judge(f"kernel {r} ({region['provenance']})", r, evaluated(compiled.run_region(r, self.values[r][0])))
-            self.count["leg kernel"] += 1
+            ours = evaluated(compiled.run_region(r, self.values[r][0]))
+            self.judge(f"kernel {r} ({region['provenance']})", r, region["kernel"], ours)
+            self.count["leg wide" if wide else "leg kernel"] += 1
         ours = evaluated(compiled.call())
+        if wide:
+            return
         self.agree("program", ours)
         same_bits("program, second call", evaluated(compiled.call()), ours)

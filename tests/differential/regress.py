@@ -39,8 +39,8 @@ def read(path):
     head, _, graph = path.read_text(encoding="utf-8").partition("; GRAPH\n")
     lines = [line[2:] for line in head.split("\n; PROGRAM\n")[1].split("\n")]
     options = Options()
-    if found := re.search(r"schedule=(\w+) gate_by_cost=(\w+)", head):
-        options = Options(None if found[1] == "None" else int(found[1]), found[2] == "True")
+    if found := re.search(r"schedule=(\w+) gate_by_cost=(\w+)(?: wide=(\w+))?", head):
+        options = Options(None if found[1] == "None" else int(found[1]), found[2] == "True", found[3] == "True")
     return Program.parse("\n".join(lines)), graph if graph.startswith("autoperfect.graph") else "", options
 
 

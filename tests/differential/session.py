@@ -53,7 +53,8 @@ class Session:
         (folder / f"running-{self.seed}.txt").write_text(str(program), encoding="utf-8")
         if self.failure is None:
             compiles = self.kernels and number % self.kernels == 0
-            self.options = Options(number // self.kernels if compiles else None, gate_by_cost=number % 4 == 3)
+            schedule = number // self.kernels if compiles else None
+            self.options = Options(schedule, gate_by_cost=number % 4 == 3, wide=compiles and schedule % 4 == 3)
         try:
             Check(program.function(), program.make_arguments(), self.count, self.options).run()
         except Exception as error:

@@ -53,6 +53,7 @@ class Kernel:
     axes: dict = field(default_factory=dict)  # name: size
     statements: list = field(default_factory=list)
     accumulate: str = "f32"
+    wide: bool = False
 
 
 class Reader:
@@ -136,6 +137,8 @@ def parse(text):
             kernel.statements.append(parse_statement(reader, kernel))
         elif reader.take("accumulate"):
             kernel.accumulate = reader.next()
+        elif reader.take("wide"):
+            kernel.wide = reader.take("yes")
     return kernel
 
 
@@ -197,6 +200,7 @@ class Evaluation:
 
     def __init__(self, kernel, inputs, exact):
         self.kernel, self.exact = kernel, exact
+        self.halves = {"f16": "f32", "bf16": "f32"} if kernel.wide else {}
         self.axes = dict(kernel.axes)
         self.values, self.statements, self.buffers = {}, {}, {}
         self.dtypes = {buffer.name: buffer.dtype for buffer in kernel.buffers}
@@ -239,7 +243,7 @@ class Evaluation:
         grid = statement.axes + reduced
         operands = [self.operand(statement, n, grid) for n in range(len(statement.operands))]
         dtype = self.operand_dtype(statement, 1 if statement.op == "select" else 0)
-        meaning = Meaning(dtype, statement.dtype, self.exact, statement.attributes)
+        meaning = Meaning(self.kept(dtype), self.kept(statement.dtype), self.exact, statement.attributes)
         shape = self.sizes(grid)
         if statement.op == "matmul":
             value = self.contract(meaning, [np.broadcast_to(operand, shape) for operand in operands], len(reduced))
@@ -255,7 +259,14 @@ class Evaluation:
         self.dtypes[statement.name] = statement.dtype
         if statement.store is not None:
             place = tuple(self.affine(index, statement.axes) for index in statement.store)
-            self.buffers[statement.name][place] = value
+            self.buffers[statement.name][place] = self.stored(value, statement.dtype)
+
+    def kept(self, dtype):
+        """Wide kernels keep halves as f32 until they are stored."""
+        return self.halves.get(dtype, dtype)
+
+    def stored(self, value, dtype):
+        return rounded(value, dtype, self.exact) if dtype in self.halves else value
 
     def operand_dtype(self, statement, n):
         """That of its value or buffer. Literals and iota take it from the first such operand (the condition of select
@@ -274,7 +285,7 @@ class Evaluation:
         if operand.kind == "literal":
             return self.literal(operand.literal, dtype)
         if operand.kind == "iota":
-            return converted(self.positions(operand.name, grid), "i64", dtype, self.exact)
+            return converted(self.positions(operand.name, grid), "i64", self.kept(dtype), self.exact)
         if operand.kind == "value":
             return self.along(operand.name, grid)
         return self.load(operand, dtype, grid)

@@ -158,3 +158,29 @@ def test_inverse_error_function(tmp_path):
     x = np.array([0.0, -0.0, 0.25, -0.5, 0.75, 0.999999, 1.0, -1.0, 1.5])
     (array,), (wanted,) = run_reference(text, [x], 1, tmp_path), evaluate(parse(text), [x], True)
     np.testing.assert_allclose(array, wanted, rtol=4e-16)
+
+
+def widened(text):
+    """The same kernel, allowed to keep halves in f32; None where it has no value of them."""
+    math = text[text.index("  math {") : text.index("  numerics {")]
+    if not re.search(r": b?f16$", math, flags=re.MULTILINE):
+        return None
+    return text.replace("  numerics {\n", "  numerics {\n    wide yes\n")
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_wide_kernels(block, tmp_path):
+    found = 0
+    for seed in range(1000 + block * 40, 1000 + (block + 1) * 40):
+        text, inputs = random_kernel(seed)
+        if (wide := widened(text)) is None:
+            continue
+        found += 1
+        for exact in (True, False):
+            compare(wide, inputs, tmp_path, exact, f"seed {seed}, wide, {'exact' if exact else 'oracle'}")
+    assert found > 5
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_every_op_wide(dtype, tmp_path):
+    compare(widened(kernel_of_all_ops(dtype)), [numbers_of(dtype)], tmp_path, True, dtype)

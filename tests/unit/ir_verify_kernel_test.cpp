@@ -176,6 +176,7 @@ TEST(VerifyKernel, Stores) {
 
 TEST(VerifyKernel, Numerics) {
   EXPECT_EQ(after([](Kernel& k) { k.numerics.accumulate = Dtype::i32; }), Codes{"bad-accumulate"});
+  EXPECT_EQ(after([](Kernel& k) { k.numerics.wide = true; }), Codes{"nothing-to-widen"});
   EXPECT_EQ(after([](Kernel& k) { k.numerics.ulp = -1; }), Codes{"bad-budget"});
   EXPECT_EQ(after([](Kernel& k) { k.numerics.rel = NAN; }), Codes{"bad-budget"});
   EXPECT_EQ(after([](Kernel& k) { k.numerics.abs = HUGE_VAL; }), Codes{"bad-budget"});

@@ -152,7 +152,8 @@ TEST(Raise, GuardsPad) {
       "    %y[i,j] = copy %x[i,j-2] else 0.5 : f32\n"
       "    %z[k,l] = copy %x[3*k-1,-3*l+2] else -inf : f32\n"
       "    %far[i] = copy %x[i,1000000*i] else nan : f32\n");
-  EXPECT_NE(print(graph).find("%x_padded_2 = concatenate"), std::string::npos) << print(graph);
+  EXPECT_NE(print(graph).find("%x_padded = pad %x, %c axes=[1] high=[2] low=[2]"), std::string::npos)
+      << print(graph);
 }
 
 const char* const table =

@@ -156,7 +156,7 @@ TEST(ParsePythonText, ReportsEveryMistake) {
       "    b = mx.exp(a)\n"  // follows
       "    c = mx.add(x, n)\n"
       "    d = mx.add(n, 0.5)\n"
-      "    e = mx.sum(x)\n"
+      "    e = mx.cumsum(x)\n"
       "    g = mx.exp(unknown)\n"
       "    h = x[0:2\n"
       "    i = mx.array(1)\n"

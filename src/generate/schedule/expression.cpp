@@ -73,8 +73,7 @@ std::optional<std::string> arithmetic(Op op, Dtype dtype, const std::string& a, 
     case Op::minimum:
       return call("minimum", a, b);
     case Op::power:
-      if (real) return rounded(dtype, call("pow", a, b));
-      return std::nullopt;
+      return rounded(dtype, call("pow", a, b));
     case Op::logaddexp:
       if (real) return rounded(dtype, call("logaddexp", a, b));
       return std::nullopt;
@@ -94,6 +93,24 @@ std::optional<std::string> small_power(const KernelValue& value, const std::stri
   if (value.operands[1].literal == 2) return rounded(value.dtype, "(" + x + " * " + x + ")");
   if (value.operands[1].literal == 3) return rounded(value.dtype, "(" + x + " * " + x + " * " + x + ")");
   return std::nullopt;
+}
+
+// Arithmetic on truths: in integers, and whether the result is not 0.
+std::optional<std::string> of_truths(Op op, const std::string& a, const std::string& b) {
+  switch (op) {
+    case Op::add:
+    case Op::maximum:
+      return call("mask_or", a, b);
+    case Op::mul:
+    case Op::minimum:
+      return call("mask_and", a, b);
+    case Op::sub:
+      return "(" + a + " ^ " + b + ")";
+    case Op::power:
+      return call("mask_or", a, call("mask_not", b));
+    default:
+      return std::nullopt;
+  }
 }
 
 std::optional<std::string> bitwise(Op op, const std::string& a, const std::string& b) {
@@ -216,6 +233,7 @@ std::optional<std::string> expression(
         convert(dtypes[0], Dtype::bool_, x[0]),
         convert(dtypes[1], Dtype::bool_, x[1]));
   if (auto text = bitwise(value.op, x[0], x[1])) return text;
+  if (dtypes[0] == Dtype::bool_) return of_truths(value.op, x[0], x[1]);
   if (auto text = small_power(value, x[0])) return text;
   return arithmetic(value.op, value.dtype, x[0], x[1]);
 }
@@ -239,7 +257,7 @@ std::optional<ReductionText> reduction(Op op, Dtype operand, Dtype result) {
       return ReductionText{Dtype::bool_, "ap::splat_bool(true)", "ap::mask_and({a}, {b})", "ap::hall"};
     case Op::max:
     case Op::min:
-      if (operand == Dtype::bool_) return std::nullopt;
+      if (operand == Dtype::bool_) return reduction(op == Op::max ? Op::any : Op::all, operand, result);
       // The largest integer is the complement of the smallest.
       return op == Op::max ? ReductionText{operand, low, "ap::maximum({b}, {a})", "ap::hmax"}
                            : ReductionText{

@@ -10,6 +10,7 @@
 #include "generate/schedule/unroll.h"
 #include "generate/schedule/writer.h"
 #include "ir/kernel_text.h"
+#include "ir/widened.h"
 
 namespace autoperfect {
 namespace {
@@ -171,13 +172,27 @@ Variants joined_variants(const std::vector<Kernel>& parts, const Target& target)
   return found;
 }
 
+// Loops here sum lanes apart, in f32: no kernel that fixes an order, or asks for more, is for them.
+bool keeps_numerics(const Kernel& kernel) {
+  const Numerics& numerics = kernel.numerics;
+  return std::none_of(kernel.values.begin(), kernel.values.end(), [&](const KernelValue& value) {
+    if (class_of(value.op) == OpClass::elementwise || !is_floating(value.dtype)) return false;
+    const bool selects =
+        value.op == Op::max || value.op == Op::min || value.op == Op::cummax || value.op == Op::cummin;
+    return !selects && (!numerics.reassociate || size_of(numerics.accumulate) > size_of(Dtype::f32));
+  });
+}
+
 }  // namespace
 
 std::vector<Candidate> generate_schedules(const Kernel& kernel, const Target& target) {
   if (target.name.starts_with("cuda.")) return schedule::cuda::generate(kernel, target);
   std::vector<Candidate> candidates;
+  if (!keeps_numerics(kernel)) return candidates;
   std::string id = signature(kernel);
-  for (auto& variant : joined_variants(schedule::split_into_parts(kernel), target)) {
+  const bool wide = kernel.numerics.wide;
+  const Kernel written = wide ? widened(kernel) : kernel;
+  for (auto& variant : joined_variants(schedule::split_into_parts(written), target)) {
     bool known = std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& c) {
       return c.source == variant.written.source;
     });
@@ -187,7 +202,7 @@ std::vector<Candidate> generate_schedules(const Kernel& kernel, const Target& ta
     candidate.target = target.name;
     candidate.source = std::move(variant.written.source);
     candidate.launch = std::move(variant.written.launch);
-    candidate.provenance = "schedule: " + variant.text;
+    candidate.provenance = (wide ? "schedule: wide, " : "schedule: ") + variant.text;
     candidates.push_back(std::move(candidate));
   }
   return candidates;
