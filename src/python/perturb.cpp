@@ -171,14 +171,14 @@ mx::array Perturbation::move(const Graph& graph, NodeId id, const Arrays& operan
     // Finite terms that leave the range in one order need not in another.
     open = mx::logical_not(mx::isfinite(sum_magnitudes(graph, id, operands, true)));
   }
-  if (grows_with_argument(node.op))
-    scale = scale * (mx::array(1.0f, scale.dtype()) + mx::abs(mx::astype(operands[0], scale.dtype())));
   if (node.op == Op::logaddexp)
     scale = mx::maximum(scale, mx::maximum(mx::abs(operands[0]), mx::abs(operands[1])));
   if (node.op == Op::logsumexp || node.op == Op::logcumsumexp)
     scale = mx::maximum(scale, mx::array(1.0f, scale.dtype()));
-  auto error = scale * mx::array(ulp * unit_of(dtype), scale.dtype()) +
-               mx::array(absolute_error(node.op, dtype), scale.dtype());
+  auto error = scale * mx::array(ulp * unit_of(dtype), scale.dtype());
+  if (grows_with_argument(node.op))  // after the unit: a result near the largest number has an error, too
+    error = error * (mx::array(1.0f, scale.dtype()) + mx::abs(mx::astype(operands[0], scale.dtype())));
+  error = error + mx::array(absolute_error(node.op, dtype), scale.dtype());
   auto moved = wide + noise(scale) * error;
   // Infinities, NaN and what has no error stay as they are.
   auto keeps = mx::logical_or(mx::logical_not(mx::isfinite(error)), mx::logical_not(mx::isfinite(scale)));
