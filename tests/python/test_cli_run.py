@@ -48,10 +48,10 @@ def test_every_dtype_of_numpy(dtype, order, run_copy):
 
 
 def test_complex_numbers(tmp_path):
-    np.save(tmp_path / "x.npy", np.array([1 + 2j, -0.5j], np.complex64))
-    graph = "autoperfect.graph 1\ngraph @f(%x: c64[2]) {\n  return %x\n}\n"
+    np.save(tmp_path / "x.npy", np.array([1 + 2j, 0.5j], np.complex64))
+    graph = "autoperfect.graph 1\ngraph @f(%x: c64[2]) {\n  %y = square %x : c64[2]\n  return %y\n}\n"
     done = command("run", "-", "--inputs", tmp_path / "x.npy", text=graph)
-    assert done.returncode == 0 and done.stdout == "%x: c64[2] = [(1.0, 2.0), (-0.0, -0.5)]\n"
+    assert done.returncode == 0 and done.stdout == "%y: c64[2] = [(-3.0, 4.0), (-0.25, 0.0)]\n"
 
 
 def test_bf16_from_mlx_and_back(run_copy, tmp_path):

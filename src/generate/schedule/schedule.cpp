@@ -183,27 +183,33 @@ bool keeps_numerics(const Kernel& kernel) {
   });
 }
 
-}  // namespace
-
-std::vector<Candidate> generate_schedules(const Kernel& kernel, const Target& target) {
-  if (target.name.starts_with("cuda.")) return schedule::cuda::generate(kernel, target);
+std::vector<Candidate> cpu_candidates(const Kernel& kernel, const Target& target) {
   std::vector<Candidate> candidates;
-  if (!keeps_numerics(kernel)) return candidates;
-  std::string id = signature(kernel);
-  const bool wide = kernel.numerics.wide;
-  const Kernel written = wide ? widened(kernel) : kernel;
-  for (auto& variant : joined_variants(schedule::split_into_parts(written), target)) {
+  for (auto& variant : joined_variants(schedule::split_into_parts(kernel), target)) {
     bool known = std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& c) {
       return c.source == variant.written.source;
     });
     if (known) continue;
     Candidate candidate;
-    candidate.signature = id;
     candidate.target = target.name;
     candidate.source = std::move(variant.written.source);
     candidate.launch = std::move(variant.written.launch);
-    candidate.provenance = (wide ? "schedule: wide, " : "schedule: ") + variant.text;
+    candidate.provenance = "schedule: " + variant.text;
     candidates.push_back(std::move(candidate));
+  }
+  return candidates;
+}
+
+}  // namespace
+
+std::vector<Candidate> generate_schedules(const Kernel& kernel, const Target& target) {
+  if (!keeps_numerics(kernel)) return {};
+  const bool wide = kernel.numerics.wide, cuda = target.name.starts_with("cuda.");
+  const Kernel written = wide ? widened(kernel) : kernel;
+  auto candidates = cuda ? schedule::cuda::generate(written, target) : cpu_candidates(written, target);
+  for (auto& candidate : candidates) {
+    candidate.signature = signature(kernel);
+    if (wide) candidate.provenance += ", wide";
   }
   return candidates;
 }

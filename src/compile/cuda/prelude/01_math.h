@@ -161,6 +161,14 @@ Int<T> remainder(Int<T> a, Int<T> b) {
   Int<T> r = a - int_div(a, b) * b;
   return r.n != 0 && (r.n < T(0)) != (b.n < T(0)) ? r + b : r;
 }
+// By squaring, wrapping; a negative exponent gives 0.
+template <class T>
+Int<T> pow(Int<T> base, Int<T> exponent) {
+  Int<T> result{T(exponent.n < T(0) ? 0 : 1)};
+  for (; exponent.n > T(0); exponent.n = T(exponent.n >> 1), base = base * base)
+    if (exponent.n & 1) result = result * base;
+  return result;
+}
 // After promotion, the count taken modulo the promoted width.
 template <class T>
 Int<T> shift_left(Int<T> a, Int<T> n) {
