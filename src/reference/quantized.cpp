@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace autoperfect {
 
@@ -35,14 +36,19 @@ struct Scale {
   double scale, bias;
 };
 
-// The end of the group that is farther from zero is exact, and so is zero where it lies between.
+// The end of the group that is farther from zero is exact, and so is zero where it lies between. NaN is no
+// end.
 Scale scale_of(const double* group, const Packing& packing, Precision precision) {
   auto round = [&](double x) { return precision == Precision::exact ? round_to(Dtype::f32, x) : x; };
-  const auto [least, most] = std::minmax_element(group, group + packing.group_size);
-  const bool lower = std::fabs(*least) > std::fabs(*most);
+  double least = std::numeric_limits<double>::infinity(), most = -least;
+  for (int64_t i = 0; i < packing.group_size; ++i) {
+    least = std::fmin(least, group[i]);
+    most = std::fmax(most, group[i]);
+  }
+  const bool lower = std::fabs(least) > std::fabs(most);
   const double steps = static_cast<double>(packing.highest());
-  const double size = std::max(round(round(*most - *least) / steps), round_to(Dtype::f32, 1e-7));
-  const double scale = lower ? size : -size, edge = lower ? *least : *most;
+  const double size = std::max(round(round(most - least) / steps), round_to(Dtype::f32, 1e-7));
+  const double scale = lower ? size : -size, edge = lower ? least : most;
   const double count = std::nearbyint(round(edge / scale));
   if (count == 0) return {scale, 0};
   return {round(edge / count), edge};
@@ -66,7 +72,8 @@ std::vector<Array> quantize(
     for (int64_t i = begin; i < begin + packing.group_size; ++i) {
       const double code = std::nearbyint(round(round(w.reals[i] - bias) / scale));
       const double inside = std::clamp(code, 0.0, static_cast<double>(packing.highest()));
-      set_code(packed, row * words, i % columns, packing, static_cast<int64_t>(inside));
+      const int64_t bits = std::isnan(code) ? 0 : static_cast<int64_t>(inside);
+      set_code(packed, row * words, i % columns, packing, bits);
     }
     const Dtype dtype = scales.type.dtype;
     scales.set(g, convert(Dtype::f32, dtype, {scale}, precision == Precision::exact));
