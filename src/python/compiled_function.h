@@ -21,11 +21,7 @@ LowerOptions lower_options_of(const std::string& numerics);
 class CompiledFunction {
  public:
   CompiledFunction(
-      nb::object function,
-      nb::object inputs,
-      nb::object outputs,
-      bool shapeless,
-      const LowerOptions& lower)
+      nb::object function, nb::object inputs, nb::object outputs, bool shapeless, const LowerOptions& lower)
       : function_(std::move(function)),
         inputs_(std::move(inputs)),
         outputs_(std::move(outputs)),
