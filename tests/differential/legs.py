@@ -66,6 +66,7 @@ class Check:
         self.stages = self.build("raised")
         if reduces_nothing(self.stages.captured):
             self.count["not compared, eager: a reduction of no elements"] += 1
+            self.count["not compiled: a reduction of no elements"] += self.options.schedule is not None
             return
         self.eager = evaluated(self.function(*self.arguments))
         texts = (self.stages.captured, self.stages.canonical)
@@ -167,6 +168,7 @@ class Check:
             self.count["leg wide" if wide else "leg kernel"] += 1
         ours = evaluated(compiled.call())
         if wide:
+            self.count["leg wide program"] += 1
             return
         self.agree("program", ours)
         same_bits("program, second call", evaluated(compiled.call()), ours)

@@ -2,6 +2,7 @@
 nothing but the program."""
 
 import collections
+import math
 import os
 import subprocess
 import sys
@@ -28,7 +29,9 @@ def test_random_programs(seed, tmp_path):
     run = PROGRAMS - count["not compared, eager: a reduction of no elements"]
     assert count["programs"] == PROGRAMS and run > PROGRAMS // 2
     assert count["leg captured"] == count["leg canonical"] == count["leg plan"] == run
-    assert count["leg reference"] > 5 and count["leg program"] >= PROGRAMS // KERNELS and count["leg kernel"] > 0
+    assert count["leg reference"] > 5 and count["leg kernel"] > 0
+    compiled = count["leg program"] + count["leg wide program"]
+    assert compiled + count["not compiled: a reduction of no elements"] == math.ceil(PROGRAMS / KERNELS)
 
 
 @pytest.mark.parametrize("path", sorted(regress.FOLDER.glob("*.ap")), ids=lambda path: path.stem)
