@@ -159,6 +159,41 @@ def test_check_says_what_it_read_or_every_violation():
     assert "error[bad-accumulate]" in bad.stderr
 
 
+GOOD_DRAFT = """// launch: parallel=i
+for (long u = begin; u < end; ++u)
+  for (long j = 0; j < n_j; ++j) out0[u * n_j + j] = in0[u * n_j + j];
+"""
+BAD_DRAFT = """#include <x>
+for (long u = begin; u < end; ++u) {
+  out0[u] = expp(2);
+  in0[u] = 1;
+}
+"""
+BAD_CODES = ("bad-launch", "preprocessor", "unknown-call", "writes-input")
+
+
+@pytest.mark.parametrize(
+    "name, language, source, said",
+    [
+        ("good.cpp", (), GOOD_DRAFT, "ok: cpu draft, 1 arm, 0 constants\n  line 2: loop body\n"),
+        ("good.py", ("--language", "mlx"), "out0 = mx.contiguous(in0)\n", "ok: mlx draft, 0 arms, 0 constants\n"),
+        ("bad.cpp", (), BAD_DRAFT, BAD_CODES),
+        ("bad.py", ("--language", "mlx"), "a = mx.softmax(in0)\nout0 = mx.add(in0, b)\n", ("high-level-call", "undefined-value")),
+    ],
+)
+def test_check_of_a_source(tmp_path, name, language, source, said):
+    (tmp_path / "kernel.ap").write_text(copy_kernel("f32"))
+    (tmp_path / name).write_text(source)
+    done = command("check", tmp_path / "kernel.ap", "--source", tmp_path / name, *language)
+    if isinstance(said, str):
+        assert (done.returncode, done.stdout, done.stderr) == (0, said, "")
+        return
+    assert done.returncode == 1 and done.stdout == ""
+    found = [line.partition("[")[2].partition("]")[0] for line in done.stderr.splitlines() if line.startswith("check: error[")]
+    assert tuple(found) == said
+    assert "did you mean 'exp'?" in done.stderr or "write the formula" in done.stderr
+
+
 def test_help_says_how_bf16_is_stored():
     done = command("run", "--help")
     assert done.returncode == 0

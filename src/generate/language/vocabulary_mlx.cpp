@@ -18,6 +18,7 @@ std::span<const std::string_view> mlx_functions() {
         "take_along_axis",
         "transpose"};
     for (Op op : all_ops()) {
+      if (op == Op::cast) continue;  // x.astype()
       const auto op_class = class_of(op);
       if (op_class == OpClass::elementwise || op_class == OpClass::reduction || op_class == OpClass::scan)
         found.push_back(mlx_function(op));
