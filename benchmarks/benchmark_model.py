@@ -3,8 +3,8 @@
 For every region of benchmarks/recorded.py the recorded drafts go through the whole loop: check, compile, gate, repair,
 and timing beside MLX and the built-in schedules. Shown are the share of variants that is admitted at once, after repair
 and never; fast_1, the share at least as fast as the best built-in schedule (of all variants, as whoever asks counts);
-the share at least 1.2 times as fast; and the seconds each stage takes. Bars: a CPU candidate costs the gate at most 2 s,
-one that the check rejects at most 5 ms; the exit status is 1 above them. The share that is admitted is the model's
+the share at least 1.2 times as fast; and the seconds each stage takes. Then the drafts of tests/cheats that the check rejects go the same way. Bars: a CPU
+candidate costs the gate at most 2 s, one that the check rejects at most 5 ms; the exit status is 1 above them. The share that is admitted is the model's
 merit, and has no bar.
 """
 
@@ -84,12 +84,22 @@ def stage_seconds(all_lives):
     return found
 
 
-def costs(all_lives):
-    """The gate's seconds for a CPU candidate and the check's for one it rejects, medians."""
+def refused_cheats():
+    """Attempts of the cheats that the check rejects."""
+    cases = recorded.refused_by_the_check()
+    rows = [product.tune_kernel(kernel, {"drafts": drafts, "seed": recorded.REQUEST["seed"]}) for kernel, drafts in cases]
+    attempts = [attempt for row in rows for attempt in row["attempts"] if attempt["round"] > 0]
+    admitted = [attempt for attempt in attempts if attempt["stage"] != "check"]
+    assert len(attempts) == sum(len(drafts) for _, drafts in cases) and not admitted, admitted
+    return attempts
+
+
+def costs(all_lives, refused):
+    """The gate's seconds for a CPU candidate, the median, and the check's for one it rejects, the worst."""
     attempts = [attempt for life in all_lives for attempt in life]
     gated = [a["stages"]["gate"] for a in attempts if a["language"] == "cpu" and a["stages"]["gate"] > 0]
-    refused = [a["stages"]["check"] for a in attempts if a["stage"] == "check"]
-    return statistics.median(gated or [0.0]), statistics.median(refused or [0.0])
+    refused = [a["stages"]["check"] for a in [*refused, *attempts] if a["stage"] == "check"]
+    return statistics.median(gated or [0.0]), max(refused)
 
 
 def summarize(found, all_lives):
@@ -119,11 +129,12 @@ def main():
             cases.append({"name": name, "language": language, **row})
     found = shares(all_lives)
     summarize(found, all_lives)
-    gate_cost, check_cost = costs(all_lives)
+    refused = refused_cheats()
+    gate_cost, check_cost = costs(all_lives, refused)
     reached = gate_cost <= GATE_BAR and check_cost <= CHECK_BAR
     print(f"{'pass' if gate_cost <= GATE_BAR else 'MISS'}  the gate takes {gate_cost:.2f} s a CPU candidate, bar {GATE_BAR:g} s")
-    print(f"{'pass' if check_cost <= CHECK_BAR else 'MISS'}  a candidate that the check rejects costs {check_cost * 1e3:.2f} ms,"
-          f" bar {CHECK_BAR * 1e3:g} ms")
+    print(f"{'pass' if check_cost <= CHECK_BAR else 'MISS'}  of {len(refused)} cheats and the candidates above that the check rejects the"
+          f" dearest costs {check_cost * 1e3:.2f} ms, bar {CHECK_BAR * 1e3:g} ms")
     if chosen.json:
         document = {"benchmark": "Model", "machine": machine.describe(), "shares": found, "stages": stage_seconds(all_lives),
                     "gate_seconds": gate_cost, "check_seconds": check_cost, "cases": cases}  # fmt: skip

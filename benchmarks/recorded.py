@@ -5,9 +5,11 @@ The seed and the target are fixed, so that prompts, and those of repairs, are th
 
 import json
 import pathlib
+import re
 
 RECORDINGS = pathlib.Path(__file__).resolve().parent.parent / "tests" / "recordings"
 ANSWERS = RECORDINGS / "answers"
+CHEATS = RECORDINGS.parent / "cheats"
 
 LANGUAGES = {
     "cpu": [
@@ -33,3 +35,15 @@ def models(answers=ANSWERS):
 def request(language, model=f"replay:{ANSWERS}", **options):
     """What autoperfect._core.tune_kernels takes; `options` add to it or replace a part."""
     return {**REQUEST, "language": language, "model": model, **options}
+
+
+def refused_by_the_check():
+    """[(KernelIR, [(language, source)])]: the drafts of tests/cheats that are rejected before anything is compiled."""
+    languages = {".cpp": "cpu", ".cu": "cuda", ".metal": "metal", ".py": "mlx"}
+    found = {}
+    for path in sorted(CHEATS.glob("*/*")):
+        head = re.match(r"\S+ kernel: (\w+)\n\S+ rejected-by: check\b", path.read_text(errors="surrogateescape"))
+        if head and path.suffix in languages:
+            draft = (languages[path.suffix], path.read_text(errors="surrogateescape"))
+            found.setdefault((CHEATS / "kernels" / f"{head[1]}.ap").read_text(), []).append(draft)
+    return list(found.items())
