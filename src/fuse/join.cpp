@@ -29,8 +29,9 @@ void Growth::delay_levels() {
   for (int u : order) {
     int level = last;
     for (NodeId id : units_[u].nodes) {
-      for (int reader : reader_units(graph_.nodes[id].results[0]))
-        level = std::min(level, units_[reader].level - 1);
+      for (ValueId result : graph_.nodes[id].results)
+        for (int reader : reader_units(result))
+          level = std::min(level, units_[reader].level - 1);
       // Should the other kernel not come to be, what it computes again is read after all.
       if (unit_of_[id] == u)
         for (int other : copied_to_[id])

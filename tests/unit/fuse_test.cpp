@@ -35,7 +35,7 @@ Graph random_graph(uint64_t seed, int size) {
   auto pick = [&] { return matrices[random() % matrices.size()]; };
   for (int i = 0; i < size; ++i) {
     ValueId made = -1;
-    switch (random() % 8) {
+    switch (random() % 9) {
       case 0:
         made = graph.add(Op::exp, {pick()});
         break;
@@ -53,6 +53,12 @@ Graph random_graph(uint64_t seed, int size) {
         Attributes transpose;
         transpose.set("axes", std::vector<int64_t>{1, 0});
         made = graph.add(Op::transpose, {pick()}, transpose);
+        break;
+      }
+      case 4: {  // a barrier of two results, of which one is read
+        const TensorType matrix{Dtype::f32, {16, 16}};
+        const NodeId factors = graph.add_node(Op::qr, {pick()}, {matrix, matrix});
+        made = graph.nodes[factors].results[random() % 2];
         break;
       }
       default:
