@@ -179,6 +179,18 @@ Result<Array> segmented_mm(
   return out;
 }
 
+// Whether a window that reaches over the edge multiplies zeros there, which shows where a weight is infinite
+// or NaN, or leaves those terms out: MLX on the CPU gathers windows into a matrix where nothing is dilated.
+bool multiplies_padding(const Node& node, size_t spatial) {
+  auto all_one = [&](const char* name) {
+    const auto& steps = node.attributes.get<Ints>(name);
+    return std::all_of(steps.begin(), steps.end(), [](int64_t step) { return step == 1; });
+  };
+  const bool grouped = node.attributes.get<int64_t>("groups") > 1;
+  const bool gathers_groups = spatial == 1 && !node.attributes.get_or("flip", false);
+  return all_one("kernel_dilation") && all_one("input_dilation") && (!grouped || gathers_groups);
+}
+
 // [n, spatial.., c] by [o, spatial.., c / groups]: each result is a sum over a window and the channels of its
 // group.
 Array conv(const Node& node, const Operands& operands, const TensorType& result, Precision precision) {
@@ -190,6 +202,7 @@ Array conv(const Node& node, const Operands& operands, const TensorType& result,
   const int64_t results_per_group = w.type.shape[0] / node.attributes.get<int64_t>("groups");
   const Walk walk_x{0, row_major_strides(x.type.shape)}, walk_w{0, row_major_strides(w.type.shape)};
   const Shape window(w.type.shape.begin() + 1, w.type.shape.end() - 1);
+  const bool with_padding = multiplies_padding(node, spatial);
   Array out(result);
   int64_t element = 0;
   for_each_position(result.shape, [&](const Position& position) {
@@ -198,18 +211,20 @@ Array conv(const Node& node, const Operands& operands, const TensorType& result,
       Position at_x(x.type.shape.size(), 0), at_w(x.type.shape.size(), 0);
       at_x[0] = position[0];
       at_w[0] = position.back();
+      bool inside = true;
       for (size_t d = 0; d < spatial; ++d) {
         const int64_t reach = position[d + 1] * at("strides", d) + in_window[d] * at("kernel_dilation", d) -
                               at("padding_low", d);
         const int64_t step = at("input_dilation", d);
-        if (reach < 0 || reach % step != 0 || reach / step >= x.type.shape[d + 1]) return;
+        inside = inside && reach >= 0 && reach % step == 0 && reach / step < x.type.shape[d + 1];
         at_x[d + 1] = reach / step;
         at_w[d + 1] = flips ? window[d] - 1 - in_window[d] : in_window[d];
       }
+      if (!inside && !with_padding) return;
       for (int64_t c = 0; c < channels; ++c) {
         at_x.back() = position.back() / results_per_group * channels + c;
         at_w.back() = c;
-        sum.add(x.at(walk_x.at(at_x)), w.at(walk_w.at(at_w)));
+        sum.add(inside ? x.at(walk_x.at(at_x)) : Scalar{}, w.at(walk_w.at(at_w)));
       }
     });
     out.set(element++, sum.result());

@@ -143,6 +143,31 @@ TEST(ReferenceMatmul, BatchesBroadcast) {
       {1, 2, 3, 4});
 }
 
+// As MLX on the CPU does: the zeros around an image are multiplied where windows are gathered into a matrix,
+// and left out otherwise. Only an infinite weight shows it.
+TEST(ReferenceConvolution, PaddingTimesInfinity) {
+  auto conv = [](const std::string& types, const std::string& attributes, const Values& x, const Values& w) {
+    return run(
+        types.substr(0, types.find(" to ")),
+        "%y = conv %x, %w " + attributes + " : " + types.substr(types.find(" to ") + 4) + "\nreturn %y",
+        {x, w})[0];
+  };
+  const std::string line = "%x: f32[1,2,1], %w: f32[1,2,1] to f32[1,3,1]";
+  const std::string gathered =
+      "groups=1 input_dilation=[1] kernel_dilation=[1] padding_high=[1] padding_low=[1] strides=[1]";
+  expect_values(conv(line, gathered, {2, 3}, {1, inf}), {inf, inf, nan});
+  expect_values(conv(line, "flip=true " + gathered, {2, 3}, {1, inf}), {nan, inf, inf});
+  // A window that skips every other element leaves one position, both of whose ends are outside.
+  const std::string dilated =
+      "groups=1 input_dilation=[1] kernel_dilation=[2] padding_high=[1] padding_low=[1] strides=[1]";
+  expect_values(conv("%x: f32[1,2,1], %w: f32[1,2,1] to f32[1,2,1]", dilated, {2, 3}, {1, inf}), {inf, 2});
+  const std::string groups =
+      "groups=2 input_dilation=[1] kernel_dilation=[1] padding_high=[1] padding_low=[0] strides=[1]";
+  const std::string channels = "%x: f32[1,1,2], %w: f32[2,2,1] to f32[1,1,2]";
+  expect_values(conv(channels, groups, {2, 3}, {5, inf, 7, 1}), {nan, 21});
+  expect_values(conv(channels, "flip=true " + groups, {2, 3}, {5, inf, 7, 1}), {inf, 3});
+}
+
 TEST(ReferenceElementwiseGraph, Broadcasts) {
   expect(
       "%a: f32[2,1], %b: f32[3]", "add %a, %b : f32[2,3]", {{10, 20}, {1, 2, 3}}, {11, 12, 13, 21, 22, 23});
