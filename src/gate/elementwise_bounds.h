@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "gate/kernel_writer.h"
+#include "gate/corner_bounds.h"
 
 namespace autoperfect {
 
@@ -83,44 +83,9 @@ inline double rounding_steps(Op op) {
   }
 }
 
-// Finite wherever they are a number.
-inline bool is_bounded(Op op) {
-  switch (op) {
-    case Op::tanh:
-    case Op::erf:
-    case Op::sigmoid:
-    case Op::atan:
-    case Op::sign:
-    case Op::equal:
-    case Op::not_equal:
-    case Op::less:
-    case Op::less_equal:
-    case Op::greater:
-    case Op::greater_equal:
-    case Op::logical_not:
-    case Op::logical_and:
-    case Op::logical_or:
-      return true;
-    default:
-      return false;
-  }
-}
-
-class ElementwiseBounds : protected KernelWriter {
+class ElementwiseBounds : protected CornerBounds {
  protected:
-  using Kind = KernelOperand::Kind;
-  using Operands = const std::vector<KernelOperand>&;
-  static constexpr double infinity = std::numeric_limits<double>::infinity();
-
-  explicit ElementwiseBounds(const Kernel& source) : KernelWriter(source) {}
-
-  // --- operands with errors
-
-  struct Uncertain {
-    KernelOperand nominal;
-    Dtype dtype;
-    KernelOperand error;
-  };
+  explicit ElementwiseBounds(const Kernel& source) : CornerBounds(source) {}
 
   // A load is exact, but where an uncertain index is gathered from it may be anything.
   KernelOperand error_of_operand(const KernelOperand& operand) {
@@ -133,112 +98,6 @@ class ElementwiseBounds : protected KernelWriter {
       error = larger(axes, error, emit(Op::select, axes, {uncertain, literal(infinity), literal(0)}));
     }
     return error;
-  }
-
-  // The operand moved down and up by its error.
-  std::vector<KernelOperand> corners(Axes axes, const Uncertain& a) {
-    if (is_zero(a.error)) return {a.nominal};
-    if (a.dtype == Dtype::bool_) {
-      auto doubt = emit(Op::greater, axes, {a.error, literal(0)}, Dtype::bool_);
-      auto sure = emit(Op::logical_not, axes, {doubt}, Dtype::bool_);
-      return {
-          emit(Op::logical_and, axes, {a.nominal, sure}, Dtype::bool_),
-          emit(Op::logical_or, axes, {a.nominal, doubt}, Dtype::bool_)};
-    }
-    auto nominal = real(axes, a.nominal, a.dtype);
-    auto low = emit(Op::sub, axes, {nominal, a.error});
-    auto high = emit(Op::add, axes, {nominal, a.error});
-    if (is_floating(a.dtype)) return {low, high};
-    return {emit(Op::cast, axes, {low}, a.dtype), emit(Op::cast, axes, {high}, a.dtype)};
-  }
-
-  // All combinations of the operands' corners.
-  std::vector<std::vector<KernelOperand>> combinations(Axes axes, const std::vector<Uncertain>& operands) {
-    std::vector<std::vector<KernelOperand>> found = {{}};
-    for (auto& operand : operands) {
-      std::vector<std::vector<KernelOperand>> longer;
-      for (auto& corner : corners(axes, operand)) {
-        for (auto& prefix : found) {
-          longer.push_back(prefix);
-          longer.back().push_back(corner);
-        }
-      }
-      found = std::move(longer);
-    }
-    return found;
-  }
-
-  // --- rules
-
-  // |after - before|: nothing where both are the same infinity or no number, infinite where only one is.
-  KernelOperand change(Axes axes, const KernelOperand& before, const KernelOperand& after) {
-    auto is_number = [&](const KernelOperand& v) { return emit(Op::equal, axes, {v, v}, Dtype::bool_); };
-    auto same = emit(Op::equal, axes, {before, after}, Dtype::bool_);
-    auto some = emit(Op::logical_or, axes, {is_number(before), is_number(after)}, Dtype::bool_);
-    auto distance = magnitude(axes, emit(Op::sub, axes, {after, before}), Dtype::f64);
-    auto lost = emit(Op::select, axes, {some, literal(infinity), literal(0)});
-    auto measured = emit(Op::select, axes, {is_number(distance), distance, lost});
-    return emit(Op::select, axes, {same, literal(0), measured});
-  }
-
-  // The largest change of the value at any corner.
-  KernelOperand largest_change(KernelValueId id, Operands moved) {
-    const KernelValue value = kernel_.values[id];
-    auto nominal = real(value.axes, reference_to(id), value.dtype);
-    KernelOperand worst = literal(0);
-    for (auto& corner : moved)
-      worst = larger(value.axes, worst, change(value.axes, nominal, corner));
-    return worst;
-  }
-
-  KernelOperand either(Axes axes, const KernelOperand& a, const KernelOperand& b) {
-    if (is_zero(a)) return b;
-    return is_zero(b) ? a : emit(Op::logical_or, axes, {a, b}, Dtype::bool_);
-  }
-
-  // Whether an operand's error is infinite.
-  KernelOperand is_undetermined(Axes axes, const std::vector<Uncertain>& operands) {
-    KernelOperand found = literal(0);
-    for (auto& operand : operands) {
-      if (is_zero(operand.error)) continue;
-      found = either(axes, found, emit(Op::equal, axes, {operand.error, literal(infinity)}, Dtype::bool_));
-    }
-    return found;
-  }
-
-  // Whether some corners are finite and others are not.
-  KernelOperand corners_disagree(
-      const KernelValue& value, const std::vector<Uncertain>& operands, Operands moved) {
-    KernelOperand disagree = literal(0), first;
-    for (size_t c = 0; c < moved.size(); ++c) {
-      auto is_finite = finite(value.axes, magnitude(value.axes, moved[c], Dtype::f64));
-      if (c == 0) first = is_finite;
-      if (c == 0) continue;
-      auto other = emit(Op::not_equal, value.axes, {first, is_finite}, Dtype::bool_);
-      disagree = either(value.axes, disagree, other);
-    }
-    if (value.op != Op::div || is_zero(operands[1].error)) return disagree;
-    // A divisor that may be zero: the corners on its two sides may well be finite.
-    auto divisor = magnitude(value.axes, operands[1].nominal, operands[1].dtype);
-    return either(
-        value.axes, disagree, emit(Op::less, value.axes, {divisor, operands[1].error}, Dtype::bool_));
-  }
-
-  KernelOperand passed_on_at_corners(KernelValueId id, const std::vector<Uncertain>& operands) {
-    const KernelValue value = kernel_.values[id];
-    std::vector<KernelOperand> moved;
-    for (auto& corner : combinations(value.axes, operands)) {
-      auto at_corner =
-          emit(value.op, value.axes, corner, is_floating(value.dtype) ? Dtype::f64 : value.dtype);
-      kernel_.values[at_corner.id].attributes = value.attributes;
-      moved.push_back(real(value.axes, at_corner, value.dtype));
-    }
-    auto worst = largest_change(id, moved);
-    auto unbounded = is_undetermined(value.axes, operands);
-    if (!is_bounded(value.op)) {
-      unbounded = either(value.axes, unbounded, corners_disagree(value, operands, moved));
-    }
-    return emit(Op::select, value.axes, {unbounded, literal(infinity), worst});
   }
 
   // One of the two operands is a literal.
@@ -308,15 +167,14 @@ class ElementwiseBounds : protected KernelWriter {
 
   // C++ leaves the cast of a NaN, or of a number outside the integer type, undefined, and so does MLX.
   KernelOperand unless_undefined(
-      const KernelValue& value, const KernelOperand& operand, const KernelOperand& error) {
+      const KernelValue& value, const Uncertain& operand, const KernelOperand& error) {
     const int bits = 8 * size_of(value.dtype) - (is_signed_integer(value.dtype) ? 1 : 0);
     const double above = std::ldexp(1.0, bits), below = is_signed_integer(value.dtype) ? -above - 1 : -1;
-    auto fits = emit(
-        Op::logical_and,
+    auto ends = corners(value.axes, operand);
+    auto fits = both(
         value.axes,
-        {emit(Op::greater, value.axes, {operand, literal(below)}, Dtype::bool_),
-         emit(Op::less, value.axes, {operand, literal(above)}, Dtype::bool_)},
-        Dtype::bool_);
+        emit(Op::greater, value.axes, {ends.front(), literal(below)}, Dtype::bool_),
+        emit(Op::less, value.axes, {ends.back(), literal(above)}, Dtype::bool_));
     return emit(Op::select, value.axes, {fits, error, literal(infinity)});
   }
 
@@ -345,12 +203,51 @@ class ElementwiseBounds : protected KernelWriter {
     return emit(Op::select, value.axes, {at_zero, literal(infinity), error});
   }
 
-  KernelOperand elementwise_error(KernelValueId id) {
-    const KernelValue value = kernel_.values[id];
-    return unless_at_open_zero(value, rounding_and_passed_on(id));
+  // Whether the result is a zero, of whichever sign, when its operands are the zeros they are and has the
+  // sign that theirs give it otherwise.
+  static bool takes_sign_of_operands(Op op) {
+    switch (op) {
+      case Op::mul:
+      case Op::div:
+      case Op::abs:
+      case Op::neg:
+      case Op::copy:
+      case Op::stop_gradient:
+      case Op::cast:
+      case Op::square:
+      case Op::sqrt:
+      case Op::sign:
+      case Op::tanh:
+      case Op::sinh:
+      case Op::asin:
+      case Op::atan:
+      case Op::asinh:
+      case Op::atanh:
+      case Op::erf:
+      case Op::erfinv:
+      case Op::expm1:
+      case Op::log1p:
+        return true;
+      default:
+        return false;
+    }
   }
 
-  KernelOperand rounding_and_passed_on(KernelValueId id) {
+  // Whether rounding may have put a number of the other sign in its place.
+  KernelOperand sign_doubt(KernelValueId id, const KernelOperand& error) {
+    const KernelValue value = kernel_.values[id];
+    KernelOperand doubt = literal(0);
+    if (!is_floating(value.dtype)) return doubt;
+    for (const auto& operand : value.operands)
+      if (operand.kind == Kind::value) doubt = either(value.axes, doubt, sign_doubts_[operand.id]);
+    if (is_zero(error) || takes_sign_of_operands(value.op)) return doubt;
+    auto size = magnitude(value.axes, reference_to(id), value.dtype);
+    auto reaches_zero = emit(Op::greater_equal, value.axes, {error, size}, Dtype::bool_);
+    auto is_off = emit(Op::greater, value.axes, {error, literal(0)}, Dtype::bool_);
+    return either(value.axes, doubt, both(value.axes, reaches_zero, is_off));
+  }
+
+  KernelOperand elementwise_error(KernelValueId id) {
     const KernelValue value = kernel_.values[id];
     std::vector<Uncertain> operands;
     for (size_t i = 0; i < value.operands.size(); ++i) {
@@ -359,18 +256,24 @@ class ElementwiseBounds : protected KernelWriter {
            operand_dtype(kernel_, value, static_cast<int>(i)),
            error_of_operand(value.operands[i])});
     }
-    auto passed = passed_on(id, operands);
-    double factor = rounding_steps(value.op) * rounding_of(value.dtype).unit;
-    if (value.op == Op::cast && size_of(operands[0].dtype) < size_of(value.dtype)) factor = 0;
+    const auto passed = passed_on(id, operands), own = own_error(id, operands);
+    // Only this sum is rounded so late that its own rounding may change the sign.
+    sign_doubts_[id] = sign_doubt(id, value.op == Op::logaddexp ? add(value.axes, passed, own) : passed);
     if (value.op == Op::cast && is_integer(value.dtype) && is_floating(operands[0].dtype))
-      return unless_undefined(value, operands[0].nominal, passed);
-    if (factor == 0) return passed;
-    auto own = own_rounding(id, rounded_magnitude(id, operands), factor);
-    return add(value.axes, passed, own);
+      return unless_undefined(value, operands[0], passed);
+    return unless_at_open_zero(value, add(value.axes, passed, own));
   }
 
-  std::vector<KernelOperand> errors_;    // per value of the source
-  std::vector<bool> zero_sign_is_open_;  // the same
+  KernelOperand own_error(KernelValueId id, const std::vector<Uncertain>& operands) {
+    const KernelValue value = kernel_.values[id];
+    const bool widens = value.op == Op::cast && size_of(operands[0].dtype) < size_of(value.dtype);
+    const double factor = widens ? 0 : rounding_steps(value.op) * rounding_of(value.dtype).unit;
+    return factor == 0 ? literal(0) : own_rounding(id, rounded_magnitude(id, operands), factor);
+  }
+
+  std::vector<KernelOperand> errors_;       // per value of the source
+  std::vector<bool> zero_sign_is_open_;     // the same
+  std::vector<KernelOperand> sign_doubts_;  // the same
 };
 
 }  // namespace autoperfect

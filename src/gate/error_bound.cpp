@@ -16,15 +16,18 @@
 namespace autoperfect {
 namespace {
 
+enum class Shown { errors, sign_doubts };
+
 class BoundKernel : private ElementwiseBounds {
  public:
-  explicit BoundKernel(const Kernel& source) : ElementwiseBounds(source), values_(source.values.size()) {
+  BoundKernel(const Kernel& source, Shown shown) : ElementwiseBounds(source), values_(source.values.size()) {
+    sign_doubts_.resize(values_, literal(0));
     for (size_t v = 0; v < values_; ++v) {
       errors_.push_back(error_of(static_cast<KernelValueId>(v)));
       zero_sign_is_open_.push_back(leaves_zero_sign_open(source.values[v]));
     }
     for (size_t v = 0; v < values_; ++v)
-      add_output(v);
+      add_output(v, shown == Shown::errors ? errors_[v] : sign_doubts_[v]);
   }
   const Kernel& kernel() const { return kernel_; }
 
@@ -152,8 +155,32 @@ class BoundKernel : private ElementwiseBounds {
       case Op::sum:  // of integers or bools
         return emit(Op::sum, value.axes, {emit(Op::copy, inner, {operand.error})}, Dtype::f64, value.reduced);
       default:
-        return literal(0);  // argmax, argmin: to be exact
+        return index_error(id, operand);
     }
+  }
+
+  // Of argmax and argmin: as far as the places are at which the extreme may be, where any element is
+  // uncertain.
+  KernelOperand index_error(KernelValueId id, const Uncertain& operand) {
+    const KernelValue value = kernel_.values[id];
+    const auto inner = inner_axes(value);
+    auto reduced = [&](const KernelOperand& of) {
+      return emit(Op::max, value.axes, {of}, Dtype::f64, value.reduced);
+    };
+    auto number = real(inner, operand.nominal, operand.dtype);
+    if (value.op == Op::argmin) number = emit(Op::neg, inner, {number});
+    auto error = emit(Op::copy, inner, {operand.error});
+    auto surely = reduced(emit(Op::sub, inner, {number, error}));
+    auto reaches =
+        emit(Op::greater_equal, inner, {emit(Op::add, inner, {number, error}), surely}, Dtype::bool_);
+    KernelOperand place;
+    place.kind = Kind::iota;
+    place.id = value.reduced.front();
+    auto away = emit(Op::sub, inner, {place, emit(Op::cast, value.axes, {reference_to(id)})});
+    auto farthest =
+        reduced(emit(Op::select, inner, {reaches, magnitude(inner, away, Dtype::f64), literal(0)}));
+    auto doubtful = emit(Op::greater, value.axes, {reduced(error), literal(0)}, Dtype::bool_);
+    return emit(Op::select, value.axes, {doubtful, farthest, literal(0)});
   }
 
   // |a| and its error over the operand's own axes, so that a contraction is never spread out.
@@ -294,13 +321,14 @@ class BoundKernel : private ElementwiseBounds {
     }
   }
 
-  // The error of an output takes its place; the buffer of the output itself is gone.
-  void add_output(size_t id) {
+  // What is told of an output takes its place; the buffer of the output itself is gone.
+  void add_output(size_t id, const KernelOperand& told) {
     BufferId output = kernel_.values[id].output;
     if (output < 0) return;
-    auto error = emit(Op::copy, kernel_.values[id].axes, {errors_[id]});
-    kernel_.values[error.id].output = output;
-    kernel_.values[error.id].store = kernel_.values[id].store;
+    const bool is_bool = told.kind == Kind::value && kernel_.values[told.id].dtype == Dtype::bool_;
+    auto shown = emit(is_bool ? Op::cast : Op::copy, kernel_.values[id].axes, {told});
+    kernel_.values[shown.id].output = output;
+    kernel_.values[shown.id].store = kernel_.values[id].store;
     kernel_.values[id].output = -1;
     kernel_.values[id].store.clear();
     kernel_.buffers[output].type.dtype = Dtype::f64;
@@ -312,18 +340,24 @@ class BoundKernel : private ElementwiseBounds {
 }  // namespace
 
 Result<std::vector<Tensor>> error_bounds(const Kernel& kernel, const std::vector<Tensor>& inputs) {
-  return run_reference(BoundKernel(kernel).kernel(), inputs, Precision::oracle);
+  return run_reference(BoundKernel(kernel, Shown::errors).kernel(), inputs, Precision::oracle);
 }
 
-void LazyErrorBounds::compute(const Kernel& kernel, const std::vector<Tensor>& inputs) {
-  auto computed = error_bounds(kernel, inputs);
-  if (computed) {
-    bounds_ = std::move(*computed);
-    return;
-  }
-  for (auto& buffer : kernel.buffers) {
-    if (buffer.role == BufferRole::out) bounds_.push_back(Tensor::zeros({Dtype::f64, buffer.type.shape}));
-  }
+Result<std::vector<Tensor>> sign_doubts(const Kernel& kernel, const std::vector<Tensor>& inputs) {
+  return run_reference(BoundKernel(kernel, Shown::sign_doubts).kernel(), inputs, Precision::oracle);
+}
+
+const std::vector<Tensor>& LazyBounds::of(const Kernel& kernel, const std::vector<Tensor>& inputs) {
+  std::call_once(once_, [&] {
+    if (auto computed = compute_(kernel, inputs)) {
+      tensors_ = std::move(*computed);
+      return;
+    }
+    for (auto& buffer : kernel.buffers) {
+      if (buffer.role == BufferRole::out) tensors_.push_back(Tensor::zeros({Dtype::f64, buffer.type.shape}));
+    }
+  });
+  return tensors_;
 }
 
 }  // namespace autoperfect

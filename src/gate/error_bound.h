@@ -17,19 +17,23 @@ namespace autoperfect {
 // oracle) counts as 0.
 Result<std::vector<Tensor>> error_bounds(const Kernel& kernel, const std::vector<Tensor>& inputs);
 
-// Computed when first asked for, once, for all candidates; from any thread. Where they cannot be had, all are
-// 0.
-class LazyErrorBounds {
+// Per output an f64 tensor of its shape: not 0 where the sign of a zero is not determined either, since
+// rounding may have put a number of the other sign in its place. Of elementwise operations only: what a
+// reduction, scan or contraction leaves open is not in it.
+Result<std::vector<Tensor>> sign_doubts(const Kernel& kernel, const std::vector<Tensor>& inputs);
+
+// Either of them, computed when first asked for, once, for all candidates; from any thread. Where it cannot
+// be had, all are 0.
+class LazyBounds {
  public:
-  const std::vector<Tensor>& of(const Kernel& kernel, const std::vector<Tensor>& inputs) {
-    std::call_once(once_, [&] { compute(kernel, inputs); });
-    return bounds_;
-  }
+  using Compute = Result<std::vector<Tensor>> (*)(const Kernel& kernel, const std::vector<Tensor>& inputs);
+  explicit LazyBounds(Compute compute) : compute_(compute) {}
+  const std::vector<Tensor>& of(const Kernel& kernel, const std::vector<Tensor>& inputs);
 
  private:
-  void compute(const Kernel& kernel, const std::vector<Tensor>& inputs);
+  Compute compute_;
   std::once_flag once_;
-  std::vector<Tensor> bounds_;
+  std::vector<Tensor> tensors_;
 };
 
 }  // namespace autoperfect

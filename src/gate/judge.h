@@ -15,7 +15,8 @@ struct References {
   std::vector<Tensor> oracle;  // floats in double
   std::vector<Tensor> exact;   // rounded as the contract says
   std::vector<Tensor> eager;   // what MLX gives; empty: not at hand
-  std::shared_ptr<LazyErrorBounds> bounds = std::make_shared<LazyErrorBounds>();
+  std::shared_ptr<LazyBounds> bounds = std::make_shared<LazyBounds>(error_bounds);
+  std::shared_ptr<LazyBounds> sign_doubts = std::make_shared<LazyBounds>(autoperfect::sign_doubts);
 };
 
 // `outputs` in ABI order. A failure names the first element that differs.
