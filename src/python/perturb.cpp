@@ -93,6 +93,13 @@ bool adds_rounding(const Graph& graph, const Node& node) {
   }
 }
 
+// Of +0 and -0 the order decides which an extreme is.
+bool leaves_zero_sign_open(const Graph& graph, const Node& node) {
+  if (node.op != Op::max && node.op != Op::min && node.op != Op::cummax && node.op != Op::cummin)
+    return false;
+  return is_inexact_type(graph.type(node.results[0]).dtype);
+}
+
 // Terms that one element of the result is accumulated from.
 double terms_of(const Graph& graph, const Node& node) {
   const auto& operand = graph.type(node.operands.at(0));
@@ -133,18 +140,29 @@ bool is_linear(const Node& node) {
   return node.op == Op::sum || node.op == Op::cumsum || class_of(node.op) == OpClass::gemm;
 }
 
-}  // namespace
-
-std::vector<bool> rounding_dependent(const Graph& graph) {
+// Values made by a node that `starts` it, or from such values.
+std::vector<bool> reached_from(const Graph& graph, bool (*starts)(const Graph&, const Node&)) {
   std::vector<bool> found(graph.values.size());
   for (const auto& node : graph.nodes) {
-    bool depends = adds_rounding(graph, node);
+    bool depends = starts(graph, node);
     for (auto operand : node.operands)
       depends = depends || found[operand];
     for (auto result : node.results)
       found[result] = depends;
   }
   return found;
+}
+
+}  // namespace
+
+std::vector<bool> rounding_dependent(const Graph& graph) {
+  return reached_from(graph, adds_rounding);
+}
+
+std::vector<bool> zero_sign_dependent(const Graph& graph) {
+  return reached_from(graph, [](const Graph& whole, const Node& node) {
+    return adds_rounding(whole, node) || leaves_zero_sign_open(whole, node);
+  });
 }
 
 Perturbation::Perturbation(uint64_t seed) : key_(mx::random::key(seed)) {}
@@ -159,7 +177,12 @@ mx::array Perturbation::noise(const mx::array& like) {
 
 mx::array Perturbation::move(const Graph& graph, NodeId id, const Arrays& operands, const mx::array& result) {
   const Node& node = graph.nodes[id];
-  if (!adds_rounding(graph, node) || result.size() == 0) return result;
+  if (result.size() == 0) return result;
+  if (leaves_zero_sign_open(graph, node)) {
+    auto turned = mx::logical_and(mx::equal(result, mx::zeros_like(result)), noise(result) > mx::array(0.0f));
+    return mx::where(turned, mx::negative(result), result);
+  }
+  if (!adds_rounding(graph, node)) return result;
   bool accumulates = class_of(node.op) != OpClass::elementwise;
   double ulp = accumulates ? accumulation_ulp(terms_of(graph, node)) : function_ulp;
   auto dtype = result.dtype();

@@ -1,6 +1,6 @@
 // How much rounding alone may move the values of a graph. Each run moves every result that the contract does
-// not fix to the bit by a few units in the last place, at random; what such runs disagree on is not decided
-// by the program.
+// not fix to the bit by a few units in the last place, at random, and turns the sign of a zero that is an
+// extreme; what such runs disagree on is not decided by the program.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,9 @@ namespace autoperfect::python {
 // Per value: whether it depends on an op whose result may differ between honest implementations: an
 // elementary function, or a sum, product, scan or contraction of floats.
 std::vector<bool> rounding_dependent(const Graph& graph);
+
+// The same, or on an extreme of floats, which may be a zero of either sign.
+std::vector<bool> zero_sign_dependent(const Graph& graph);
 
 class Perturbation {
  public:

@@ -132,10 +132,13 @@ nb::list regions_of(const Program& program) {
   return rows;
 }
 
-// Per value: whether it may differ by rounding between honest implementations.
-std::vector<bool> rounding_dependent_values(const std::string& text, const std::vector<std::string>& names) {
+// Per value: whether it may differ between honest implementations.
+std::vector<bool> of_values(
+    std::vector<bool> (*dependent)(const Graph&),
+    const std::string& text,
+    const std::vector<std::string>& names) {
   Graph graph = parsed(parse_graph(text), text);
-  auto depends = rounding_dependent(graph);
+  auto depends = dependent(graph);
   std::vector<bool> found;
   for (auto value : wanted_values(graph, names))
     found.push_back(depends[value]);
@@ -259,8 +262,17 @@ void add_stages(nb::module_& module) {
       "precision"_a,
       "Outputs of a GraphIR text by the reference executor: \"oracle\" in double, \"exact\" in each value's "
       "dtype.");
-  module.def(
-      "rounding_dependent", &rounding_dependent_values, "text"_a, "wanted"_a = std::vector<std::string>());
+  for (auto [name, dependent] :
+       {std::pair("rounding_dependent", &rounding_dependent),
+        std::pair("zero_sign_dependent", &zero_sign_dependent)}) {
+    module.def(
+        name,
+        [dependent = dependent](const std::string& text, const std::vector<std::string>& wanted) {
+          return of_values(dependent, text, wanted);
+        },
+        "text"_a,
+        "wanted"_a = std::vector<std::string>());
+  }
   module.def(
       "judge",
       &judge_outputs,

@@ -1,8 +1,8 @@
 """What it means that two ways of running a program agree.
 
 Where the contract fixes every bit, all must be the same. Elsewhere it leaves open how an elementary function is rounded and
-in which order floats are summed. How far that may move a result is found by trying: the graph is interpreted many times
-with each such operation moved by a few units in the last place at random. A result may differ by a few times what those
+in which order floats are summed, and which zero an extreme of +0 and -0 is. How far that may move a result is found by
+trying: the graph is interpreted many times with each such operation moved by a few units in the last place at random. A result may differ by a few times what those
 runs differ by. Elements that turn from finite into infinite or NaN among them are not decided by the program."""
 
 import mlx.core as mx
@@ -75,10 +75,10 @@ class Spread:
     """How far rounding alone may move the outputs of a graph, per output and element. `graphs`: functions of a seed (0:
     nothing is moved), each a form of the same program."""
 
-    def __init__(self, graphs, dependent, zero_signs=None):
+    def __init__(self, graphs, dependent, zero_signs):
         """`dependent`, per output: whether rounding may move it at all; `zero_signs`: whether the sign of a zero is open, as
-        it is after any sum (of one term also)."""
-        self.graphs, self.dependent, self.zero_signs = graphs, dependent, zero_signs or dependent
+        it is after any sum (of one term also) and any extreme."""
+        self.graphs, self.dependent, self.zero_signs = graphs, dependent, zero_signs
         self.runs, self.largest = 0, None
 
     def widen(self, runs):
@@ -96,6 +96,8 @@ class Spread:
             self.widen(FIRST_RUNS)
         magnitude = np.abs(numbers(theirs))
         unit = UNIT.get(str(theirs.dtype).removeprefix("mlx.core."), 0.0)
+        if not self.dependent[i]:
+            unit = 0.0
         with np.errstate(invalid="ignore"):
             own = np.where(np.isfinite(magnitude), magnitude * unit, 0.0)
         return FACTOR * self.largest[i] + own
@@ -110,7 +112,7 @@ def agree(what, ours, theirs, spread, count):
             different &= ~((numbers(a) == 0) & (numbers(b) == 0))
         if not np.any(different):
             continue
-        if not spread.dependent[i]:
+        if not spread.dependent[i] and not spread.zero_signs[i]:
             raise Disagreement(describe(what + " (to the bit)", i, a, b, different))
         distance = deviation(numbers(a), numbers(b))
         allowed = spread.allowed(i, b)

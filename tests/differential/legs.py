@@ -71,7 +71,7 @@ class Check:
         self.eager = evaluated(self.function(*self.arguments))
         texts = (self.stages.captured, self.stages.canonical)
         graphs = [lambda seed, text=text: self.stages.interpret(text, seed=seed) for text in texts]
-        self.spread = Spread(graphs, _core.rounding_dependent(texts[0]))
+        self.spread = Spread(graphs, _core.rounding_dependent(texts[0]), _core.zero_sign_dependent(texts[0]))
         same_bits("captured", self.by_text(self.stages.captured), self.eager)
         self.count["leg captured"] += 1
         self.agree("canonical", self.by_text(self.stages.canonical))
@@ -130,7 +130,7 @@ class Check:
         kernel = region["kernel"]
         text = _core.raise_kernel(kernel)
         graphs = [lambda seed: _core.interpret(text, inputs, seed)]
-        zero_signs = _core.rounding_dependent(self.stages.canonical, region["outputs"])
+        zero_signs = _core.zero_sign_dependent(self.stages.canonical, region["outputs"])
         spread = Spread(graphs, _core.rounding_dependent(text), zero_signs)
         with_kernel = lambda what, ours: agree(f"region {r} {what}\n{kernel}", ours, outputs, spread, self.count)
         with_kernel("raised", evaluated(self.stages.run_region(r, inputs)))

@@ -10,7 +10,10 @@ import sys
 import mlx.core as mx
 import pytest
 
+from autoperfect import _core
+
 from tests.differential import regress
+from tests.differential.compare import Disagreement, Spread, agree, bits
 from tests.differential.session import Session
 
 FIRST, BATCHES, PROGRAMS = 10, 6, 50
@@ -41,6 +44,48 @@ def test_once_failed(path):
         regress.run(path, collections.Counter())
     finally:
         mx.enable_compile()
+
+
+EXTREME = """autoperfect.graph 1
+graph @main(%x: f32[3,2]) {
+  %m = min %x axes=[1] : f32[3]
+  %one = const 1 : f32[]
+  %ones = broadcast %one : f32[3]
+  %y = div %ones, %m : f32[3]
+  return OUTPUT
+}
+"""
+
+
+def compare(output, ours):
+    text = EXTREME.replace("OUTPUT", output)
+    x = mx.array([[0.0, -0.0], [2.0, 3.0], [-0.5, 4.0]])
+    graphs = [lambda seed: _core.interpret(text, [x], seed)]
+    assert _core.rounding_dependent(text) == [False] and _core.zero_sign_dependent(text) == [True]
+    spread = Spread(graphs, _core.rounding_dependent(text), _core.zero_sign_dependent(text))
+    agree("test", [mx.array(ours)], _core.interpret(text, [x]), spread, collections.Counter())
+
+
+def test_of_zeros_an_extreme_may_be_either():
+    for zero in (0.0, -0.0):
+        compare("%m", [zero, 2.0, -0.5])
+    for quotient in (float("inf"), -float("inf")):
+        compare("%y", [quotient, 0.5, -2.0])
+    # All else is exact still.
+    for output, ours in (("%m", [1e-45, 2.0, -0.5]), ("%m", [0.0, 2.0000002, -0.5]), ("%y", [float("inf"), 0.5, -2.0000002])):
+        with pytest.raises(Disagreement):
+            compare(output, ours)
+
+
+def test_a_nan_is_one_whatever_its_bits():
+    def pair(real, imag):
+        return mx.view(mx.array([real, imag], mx.uint32), mx.complex64)
+
+    nan, other, zero, minus_zero = 0x7FC00000, 0xFFC00123, 0x00000000, 0x80000000
+    assert (bits(pair(nan, zero)) == bits(pair(other, zero))).all()
+    assert (bits(pair(zero, other)) == bits(pair(zero, nan))).all()
+    for different in (pair(zero, nan), pair(nan, minus_zero), pair(nan, nan), pair(zero, zero)):
+        assert (bits(pair(nan, zero)) != bits(different)).all()
 
 
 SIGNATURES = """

@@ -73,7 +73,8 @@ def test_mlx_gives_what_the_reference_gives(text):
     for seed in range(SEEDS):
         inputs = inputs_of(parse(text), seed)
         exact = _core.run_kernel(text.replace("    wide yes\n", "") if wide else text, inputs, "exact")
-        spread = Spread([lambda seed: _core.interpret(raised, inputs, seed)], _core.rounding_dependent(raised))
+        open_to = _core.rounding_dependent(raised), _core.zero_sign_dependent(raised)
+        spread = Spread([lambda seed: _core.interpret(raised, inputs, seed)], *open_to)
         ways = {
             f"raised\n{text}": listed(_core.interpret(raised, inputs)),
             f"as Python\n{source}": listed(function(*inputs)),
