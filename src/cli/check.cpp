@@ -55,15 +55,16 @@ std::string summary(const Graph& graph) {
 }
 
 std::string summary(const Kernel& kernel) {
-  auto inputs = std::count_if(kernel.buffers.begin(), kernel.buffers.end(), [](const auto& buffer) {
-    return buffer.role == BufferRole::in;
-  });
+  auto count = [&](BufferRole role) {
+    return std::count_if(
+        kernel.buffers.begin(), kernel.buffers.end(), [&](const auto& buffer) { return buffer.role == role; });
+  };
   return fmt::format(
       "kernel @{}: {}, {}, {}, signature {}",
       kernel.name,
-      counted(inputs, "input"),
+      counted(count(BufferRole::in), "input"),
       counted(kernel.values.size(), "value"),
-      counted(kernel.buffers.size() - inputs, "output"),
+      counted(count(BufferRole::out), "output"),
       signature(kernel));
 }
 

@@ -52,6 +52,7 @@ Ports ports_of(const Kernel& kernel) {
     Port port{buffer.name, buffer.type};
     for (auto axis : buffer.dynamic_dims)
       port.dynamic.push_back(axis < 0 ? "" : kernel.axes[axis].name);
+    if (buffer.role == BufferRole::temp) continue;
     (buffer.role == BufferRole::in ? ports.inputs : ports.outputs).push_back(std::move(port));
   }
   return ports;

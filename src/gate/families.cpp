@@ -6,6 +6,7 @@
 
 #include "gate/family_maker.h"
 #include "ir/gathered_inputs.h"
+#include "ir/layout.h"
 
 namespace autoperfect {
 namespace {
@@ -83,6 +84,34 @@ std::vector<double> literals_of(const Kernel& kernel) {
   return {found.begin(), found.end()};
 }
 
+// Each free stride goes beyond all that the other dimensions so far reach.
+void settle_strides_of(Buffer& buffer, size_t variation) {
+  constexpr int64_t gaps[] = {0, 1, 5, 64};
+  auto& strides = buffer.layout.strides;
+  auto steps = [&](size_t d) { return std::max<int64_t>(0, buffer.type.shape[d] - 1); };
+  int64_t reach = 1;
+  for (size_t d = 0; d < strides.size(); ++d)
+    if (strides[d] != free_stride) reach += std::abs(strides[d]) * steps(d);
+  for (size_t k = 0; k < strides.size(); ++k) {
+    size_t d = variation % 2 ? k : strides.size() - 1 - k;
+    if (strides[d] != free_stride) continue;
+    strides[d] = reach + gaps[variation / 2 % std::size(gaps)];
+    reach += strides[d] * steps(d);
+  }
+}
+
+// A number for each free stride, so that rows have gaps or dimensions are exchanged, differently from family
+// to family; and what the kernel is told.
+void settle_strides(InputFamily& family, size_t variation) {
+  for (auto& axis : family.kernel.axes)
+    if (axis.dynamic) family.dims.push_back(axis.size);
+  const auto free = free_strides(family.kernel);
+  for (auto& buffer : family.kernel.buffers)
+    settle_strides_of(buffer, variation);
+  for (auto& [buffer, d] : free)
+    family.dims.push_back(family.kernel.buffers[buffer].layout.strides[d]);
+}
+
 }  // namespace
 
 std::vector<AxisId> dynamic_axes(const Kernel& kernel) {
@@ -137,10 +166,11 @@ FamilyMaker::FamilyMaker(const Kernel& kernel, uint64_t seed, const Guards& guar
 void FamilyMaker::add(
     const std::string& name, const Recipe& recipe, const std::vector<int64_t>& sizes, int only_input) {
   InputFamily family{name, resize(kernel_, admitted(guards_, sizes)), {}};
+  settle_strides(family, families.size());
   const auto index_sizes = gathered_sizes(family.kernel);
   for (size_t b = 0; b < index_sizes.size(); ++b) {
     const auto& buffer = family.kernel.buffers[b];
-    if (buffer.role == BufferRole::out) continue;
+    if (buffer.role != BufferRole::in) continue;
     const bool plain = only_input >= 0 && static_cast<int>(family.inputs.size()) != only_input;
     auto options = options_;
     options.index_size = index_sizes[b];
@@ -153,21 +183,11 @@ void FamilyMaker::add(
         plain ? IntegerPattern::small : recipe.integers,
         options,
         random_);
+    // What lies between the elements is a NaN, or the largest of integers.
+    family.memory.push_back(lay_out(family.inputs.back(), buffer, 0xff));
+    if (!is_row(buffer)) family.inputs.back() = read_laid_out(family.memory.back(), buffer);
   }
   families.push_back(std::move(family));
-}
-
-Kernel resize(const Kernel& kernel, const std::vector<int64_t>& sizes) {
-  Kernel resized = kernel;
-  for (size_t a = 0; a < resized.axes.size(); ++a) {
-    if (resized.axes[a].dynamic) resized.axes[a].size = sizes[a];
-  }
-  for (auto& buffer : resized.buffers) {
-    for (size_t d = 0; d < buffer.dynamic_dims.size(); ++d) {
-      if (buffer.dynamic_dims[d] >= 0) buffer.type.shape[d] = resized.axes[buffer.dynamic_dims[d]].size;
-    }
-  }
-  return resized;
 }
 
 int64_t work_of(const Kernel& kernel) {

@@ -7,14 +7,16 @@
 
 #include "generate/candidate.h"
 #include "ir/kernel.h"
-#include "reference/tensor.h"
+#include "reference/laid_out.h"
 
 namespace autoperfect {
 
 struct InputFamily {
   std::string name;  // "normal", "shifted 1021"...
-  Kernel kernel;     // with the sizes of this family
+  Kernel kernel;     // with the sizes and strides of this family
   std::vector<Tensor> inputs;
+  std::vector<int64_t> dims = {};    // what the kernel is told: see layout.h
+  std::vector<Memory> memory = {};  // the inputs as the kernel gets them
 };
 
 // Deterministic in the seed. Families that come first matter most: a kernel whose static sizes are huge gets
@@ -41,9 +43,6 @@ std::vector<InputFamily> make_search_families(
     int64_t max_elements,
     const std::vector<double>& constants,
     const Guards& guards = {});
-
-// The kernel with other sizes of its dynamic axes (one size per axis; static axes keep theirs).
-Kernel resize(const Kernel& kernel, const std::vector<int64_t>& sizes);
 
 // Elements of the largest iteration space in the kernel.
 int64_t work_of(const Kernel& kernel);

@@ -15,6 +15,7 @@ struct Output {
   const Buffer& buffer;
   Arena arenas[passes];
   int64_t poisons[passes];
+  bool is_aliased = false;  // in one pass
 };
 
 class OutputInspector {
@@ -26,6 +27,7 @@ class OutputInspector {
     for (int pass = 0; pass < passes; ++pass) {
       if (auto found = find_touched(pass); !found.empty()) return found;
     }
+    if (output_.buffer.role == BufferRole::temp) return "";  // what it holds is the kernel's own
     if (auto found = find_difference(0, 2); !found.empty()) return found;
     return any_cut_agrees_ ? find_difference(0, 1) : find_unwritten(1);
   }
@@ -79,8 +81,10 @@ class OutputInspector {
       if (std::memcmp(data(a) + e * size, data(b) + e * size, static_cast<size_t>(size)) == 0) continue;
       if (is_poison(a, e) || is_poison(b, e)) return unwritten(e);
       std::string place = output_.buffer.name + index_text(output_.buffer.type.shape, e);
-      return b == 1 ? "gives another %" + place + " when the range is cut otherwise"
-                    : "gives another %" + place + " when it is called again";
+      if (b != 1) return "gives another %" + place + " when it is called again";
+      return "gives another %" + place +
+             (output_.is_aliased ? " when it takes the memory of an input, or the range is cut otherwise"
+                                 : " when the range is cut otherwise");
     }
     return "";
   }
@@ -95,8 +99,8 @@ class OutputInspector {
 std::string inspect_memory(const InputFamily& family, size_t index, const Job& job, MemoryFile& outputs) {
   size_t next = 0;
   for (auto& buffer : family.kernel.buffers) {
-    if (buffer.role != BufferRole::out) continue;
-    Output output{buffer, {}, {}};
+    if (buffer.role == BufferRole::in) continue;
+    Output output{buffer, {}, {}, buffer.alias >= 0};
     for (int pass = 0; pass < passes; ++pass) {
       const JobRun& run = job.runs[run_index(job.families.size(), pass, index)];
       output.arenas[pass] = run.outputs[next];

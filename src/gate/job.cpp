@@ -105,6 +105,7 @@ void visit_run(Visitor& visitor, JobRun& run) {
   });
   visit_arenas(visitor, run.outputs);
   visit_arena(visitor, run.reached);
+  visit_list(visitor, run.aliases, [&](int64_t& input) { visitor.number(input); });
 }
 
 template <class Visitor>

@@ -42,7 +42,8 @@ struct JobRun {
   int64_t poison = 0;  // byte that outputs, scratch and partial results are filled with before
   int64_t again = 0;   // each chunk is run once more on what its scratch was left as, as in real life
   std::vector<JobChunk> chunks;
-  std::vector<Arena> outputs;
+  std::vector<Arena> outputs;    // and temporaries
+  std::vector<int64_t> aliases;  // per output: the input that lies in its arena instead, or -1
   Arena reached;  // of a counted build: a byte for each arm
 };
 

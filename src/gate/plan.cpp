@@ -5,6 +5,7 @@
 
 #include "compile/cpu/compile.h"
 #include "compile/cpu/launch.h"
+#include "ir/layout.h"
 
 namespace autoperfect {
 namespace {
@@ -16,11 +17,12 @@ constexpr int64_t poisons[passes] = {0xff, 0x5b, 0xa6};
 class PageAllocator {
  public:
   PageAllocator(int64_t start, int64_t alignment) : end_(start), alignment_(alignment) {}
-  Arena take(int64_t bytes, int64_t placement) {
+  Arena take(int64_t bytes, int64_t placement, int64_t align) {
+    align = std::max(align, alignment_);
     Arena arena;
     arena.bytes = bytes;
     arena.size = std::max<int64_t>(1, (bytes + page_bytes - 1) / page_bytes) * page_bytes;
-    arena.data = placement == at_end ? (arena.size - bytes) / alignment_ * alignment_ : 0;
+    arena.data = placement == at_end ? (arena.size - bytes) / align * align : 0;
     arena.offset = end_;
     end_ += arena.size;
     return arena;
@@ -72,12 +74,11 @@ std::vector<JobChunk> chunks_for(const Launch& launch, int64_t units, int pass) 
 
 JobFamily plan_family(const InputFamily& family, PageAllocator& pages) {
   JobFamily planned;
-  for (auto& axis : family.kernel.axes) {
-    if (axis.dynamic) planned.dims.push_back(axis.size);
-  }
+  planned.dims = family.dims;
   for (int64_t placement : {at_start, at_end}) {
-    for (auto& input : family.inputs) {
-      planned.inputs[placement].push_back(pages.take(static_cast<int64_t>(input.bytes.size()), placement));
+    for (size_t i = 0; i < family.memory.size(); ++i) {
+      auto bytes = static_cast<int64_t>(family.memory[i].size());
+      planned.inputs[placement].push_back(pages.take(bytes, placement, alignment_of(family.kernel.buffers[i])));
     }
   }
   return planned;
@@ -112,10 +113,11 @@ Job plan_job(
       run.again = pass == 2;
       run.chunks = chunks_for(launch, units_of(families[f].kernel, launch), pass);
       for (auto& buffer : families[f].kernel.buffers) {
-        if (buffer.role == BufferRole::out)
-          run.outputs.push_back(output_pages.take(buffer.type.bytes(), run.placement));
+        if (buffer.role == BufferRole::in) continue;
+        run.outputs.push_back(output_pages.take(buffer.type.bytes(), run.placement, alignment_of(buffer)));
+        run.aliases.push_back(pass == aliased_pass ? buffer.alias : -1);
       }
-      if (form.arms > 0) run.reached = output_pages.take(job.arms, at_end);
+      if (form.arms > 0) run.reached = output_pages.take(job.arms, at_end, 1);
       if (form.empty_chunks && launch.partial_bytes == 0) run.chunks.insert(run.chunks.begin(), JobChunk{});
     }
   }

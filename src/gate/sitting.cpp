@@ -19,7 +19,7 @@ void copy_inputs(const std::vector<InputFamily>& families, const Job& job, Memor
   for (size_t f = 0; f < families.size(); ++f) {
     for (auto& arenas : job.families[f].inputs) {
       for (size_t i = 0; i < arenas.size(); ++i) {
-        auto& bytes = families[f].inputs[i].bytes;
+        auto& bytes = families[f].memory[i];
         if (!bytes.empty())
           std::memcpy(file.data() + arenas[i].offset + arenas[i].data, bytes.data(), bytes.size());
       }
@@ -27,18 +27,23 @@ void copy_inputs(const std::vector<InputFamily>& families, const Job& job, Memor
   }
 }
 
-void poison_outputs(const Job& job, MemoryFile& file) {
+void fill_outputs(const std::vector<InputFamily>& families, const Job& job, MemoryFile& file) {
   for (auto& run : job.runs) {
-    for (auto& arena : run.outputs) {
-      std::memset(file.data() + arena.offset, static_cast<int>(run.poison), static_cast<size_t>(arena.size));
+    for (size_t k = 0; k < run.outputs.size(); ++k) {
+      auto& arena = run.outputs[k];
+      unsigned char* pages = file.data() + arena.offset;
+      std::memset(pages, static_cast<int>(run.poison), static_cast<size_t>(arena.size));
+      if (run.aliases[k] < 0) continue;
+      auto& input = families[static_cast<size_t>(run.family)].memory[static_cast<size_t>(run.aliases[k])];
+      std::memcpy(pages + arena.data, input.data(), input.size());
     }
   }
 }
 
-std::vector<std::string> names_of(const Kernel& kernel, BufferRole role) {
+std::vector<std::string> names_of(const Kernel& kernel, bool inputs) {
   std::vector<std::string> names;
   for (auto& buffer : kernel.buffers) {
-    if (buffer.role == role) names.push_back(buffer.name);
+    if ((buffer.role == BufferRole::in) == inputs) names.push_back(buffer.name);
   }
   return names;
 }
@@ -94,7 +99,7 @@ Result<Sitting> sit(
   if (!inputs.data() || !sitting.outputs->data())
     return failure("no-memory", "no memory files for the helper process");
   copy_inputs(families, sitting.job, inputs);
-  poison_outputs(sitting.job, *sitting.outputs);
+  fill_outputs(families, sitting.job, *sitting.outputs);
   if (!inputs.seal_contents()) return failure("no-memory", "the inputs cannot be sealed");
   auto outcome = run_worker_process(
       worker,
@@ -102,8 +107,8 @@ Result<Sitting> sit(
       inputs,
       *sitting.outputs,
       options.seconds,
-      names_of(kernel, BufferRole::in),
-      names_of(kernel, BufferRole::out));
+      names_of(kernel, true),
+      names_of(kernel, false));
   if (!outcome) return outcome.errors();
   sitting.outcome = std::move(*outcome);
   return sitting;

@@ -106,6 +106,8 @@ class Worker {
         prepared.out.push_back(
             GuardedMemory::map_file(output_file_, arena, true, WorkerReport::output, buffer++));
       }
+      for (size_t k = 0; k < run.aliases.size(); ++k)
+        if (run.aliases[k] >= 0) prepared.in.at(static_cast<size_t>(run.aliases[k])) = prepared.out.at(k);
       if (job_.arms > 0)
         prepared.reached = GuardedMemory::map_file(output_file_, run.reached, true, WorkerReport::reached, 0);
       runs_.push_back(std::move(prepared));

@@ -28,6 +28,13 @@ Dtype operand_dtype(const Kernel& kernel, const KernelValue& value, int operand)
   return value.dtype;
 }
 
+std::string place_of(const Kernel& kernel, const KernelValue& value) {
+  int line = value.where.line;
+  if (line <= 0) return "";
+  if (!kernel.lines) return "line " + std::to_string(line) + " of the kernel";
+  return static_cast<size_t>(line) <= kernel.lines->size() ? (*kernel.lines)[line - 1] : "";
+}
+
 std::vector<AxisId> axes_of(const Kernel& kernel, const KernelOperand& operand) {
   std::vector<AxisId> axes;
   switch (operand.kind) {

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,16 +36,32 @@ struct Affine {
   bool operator==(const Affine&) const = default;
 };
 
-enum class BufferRole : uint8_t { in, out };
+// How the elements of a buffer lie in memory, counted in elements from where its pointer points. See
+// layout.h.
+struct Layout {
+  std::vector<int64_t> strides = {};  // per dimension, 0 and negative ones included; empty: `row`
+  int64_t offset = 0;                 // of the element whose indices are all 0
+  int64_t align = 0;                  // the pointer is a multiple of so many bytes; 0: of an element's size
+  bool operator==(const Layout&) const = default;
+};
+// A stride that is told at launch: printed `?`. It is not negative.
+constexpr int64_t free_stride = std::numeric_limits<int64_t>::min();
 
-// A row-major, dense buffer. A dimension that is the size of a dynamic axis prints as its name:
-// `f32[?i,1024]`.
+// temp: scratch that the runtime allocates for one launch, shared by all its chunks. What it holds before
+// and after is undefined; no value of the math lies in it.
+enum class BufferRole : uint8_t { in, out, temp };
+
+// A dimension that is the size of a dynamic axis prints as its name: `f32[?i,1024]`.
 struct Buffer {
   std::string name;
   BufferRole role = BufferRole::in;
   TensorType type;
   std::vector<AxisId>
-      dynamic_dims;  // per dimension: the dynamic axis that is its size, or -1; empty: none is
+      dynamic_dims;    // per dimension: the dynamic axis that is its size, or -1; empty: none is
+  Layout layout = {};  // outputs and temporaries are `row`
+  // Of an output: the input whose memory it may take, or -1. A kernel must be right both ways: each element
+  // of that input is read at its own place alone, before it is written.
+  BufferId alias = -1;
   Where where = {};
 };
 
@@ -84,7 +102,8 @@ struct KernelValue {
   Attributes attributes;
   BufferId output = -1;       // when it is also an output: the buffer it is stored to (same name) ...
   std::vector<Affine> store;  // ... and where, one per dimension: `%y[i, 0] = ...`; injective over axes
-  Where where = {};
+  Where where = {};           // in its text; of a kernel that was lowered, the line of the program
+  std::vector<NodeId> nodes = {};  // of the graph it was lowered from: what it computes
 };
 
 struct Numerics {
@@ -97,11 +116,17 @@ struct Numerics {
 
 struct Kernel {
   std::string name = "region";
-  std::vector<Buffer> buffers;  // inputs first, then outputs, in ABI order
+  std::vector<Buffer> buffers;  // inputs first, then outputs, then temporaries, in ABI order
   std::vector<Axis> axes;
   std::vector<KernelValue> values;  // each operand value is defined earlier
   Numerics numerics;
+  Where where = {}, accumulate_where = {}, budget_where = {};  // of the name and two lines of the numerics
+  // Of the program it was lowered from; `where.line` of a value counts from 1 in here. Null: it was a text.
+  std::shared_ptr<const std::vector<std::string>> lines = {};
 };
+
+// "program.py:12", "line 12 of the kernel's text"; empty when it is not known.
+std::string place_of(const Kernel& kernel, const KernelValue& value);
 
 // The dtype an operand must have: that of its buffer or value; for a literal or iota the dtype the op asks
 // for: the dtype of the first value or load operand (not the condition of select), the value's own dtype when
@@ -111,8 +136,10 @@ Dtype operand_dtype(const Kernel& kernel, const KernelValue& value, int operand)
 // The axes an operand varies over, ascending.
 std::vector<AxisId> axes_of(const Kernel& kernel, const KernelOperand& operand);
 
-// The same kernel with its dynamic axis (there is at most one) at another size.
-Kernel with_dynamic_size(Kernel kernel, int64_t size);
+// The same kernel with other sizes of its dynamic axes: one size an axis, static axes keep theirs; or one for
+// all of them.
+Kernel resize(const Kernel& kernel, const std::vector<int64_t>& sizes);
+Kernel with_dynamic_size(const Kernel& kernel, int64_t size);
 
 int64_t bytes_of_buffers(const Kernel& kernel);
 

@@ -14,6 +14,7 @@ bool parse_name(State& state) {
   auto name = reader.expect(TokenKind::symbol, "the kernel's name, such as @region");
   if (!name) return false;
   state.kernel.name = name->text;
+  state.kernel.where = name->where;
   return reader.expect("{") && reader.expect_end_of_line();
 }
 
@@ -69,7 +70,9 @@ std::optional<int64_t> parse_size(TextReader& reader) {
 
 bool parse_numerics(State& state) {
   auto& reader = state.reader;
+  auto where = reader.peek().where;
   if (reader.take("accumulate")) {
+    state.kernel.accumulate_where = where;
     auto dtype = parse_dtype(reader);
     if (dtype) state.kernel.numerics.accumulate = *dtype;
     return dtype.has_value();
@@ -82,7 +85,10 @@ bool parse_numerics(State& state) {
     reader.report_unexpected("'yes' or 'no'");
     return false;
   }
-  if (reader.take("budget")) return parse_budget(state);
+  if (reader.take("budget")) {
+    state.kernel.budget_where = where;
+    return parse_budget(state);
+  }
   reader.report_unexpected("'accumulate', 'reassociate', 'wide', 'budget' or '}'");
   return false;
 }

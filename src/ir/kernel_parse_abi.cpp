@@ -34,6 +34,67 @@ bool parse_buffer_type(State& state, Buffer& buffer) {
   return true;
 }
 
+std::optional<int64_t> parse_integer(TextReader& reader, std::string_view what) {
+  auto token = reader.expect(TokenKind::number, what);
+  if (!token) return std::nullopt;
+  auto number = to_int64(token->text);
+  if (number && *number != free_stride) return number;
+  reader.report("bad-size", fmt::format("'{}' is not an integer of 63 bits", token->text), token->where);
+  return std::nullopt;
+}
+
+// [1,4096], [?,1]
+bool parse_strides(TextReader& reader, std::vector<int64_t>& strides) {
+  if (!reader.expect("[")) return false;
+  while (!reader.at("]")) {
+    if (!strides.empty() && !reader.expect(",")) return false;
+    auto stride = reader.take("?") ? free_stride : parse_integer(reader, "a stride, or '?'");
+    if (!stride) return false;
+    strides.push_back(*stride);
+  }
+  reader.next();
+  return true;
+}
+
+bool parse_alias(State& state, Buffer& buffer) {
+  auto input = state.reader.expect(TokenKind::value, "an input, as in alias=%x");
+  if (!input) return false;
+  auto found = state.buffers.find(input->text);
+  if (found != state.buffers.end()) {
+    buffer.alias = found->second;
+    return true;
+  }
+  bool known = state.values.count(input->text) > 0;  // its own line was in error
+  if (!known) {
+    auto message = fmt::format("%{} is no buffer above", input->text);
+    state.reader.report("undefined-value", message, input->where, "an output may take the memory of an input");
+  }
+  return false;
+}
+
+// row, strides=[1,4096]; then offset=8 align=16 alias=%x, those that are asked for, in any order
+bool parse_layout(State& state, Buffer& buffer) {
+  auto& reader = state.reader;
+  if (reader.take("strides")) {
+    if (!reader.expect("=") || !parse_strides(reader, buffer.layout.strides)) return false;
+  } else if (!reader.take("row")) {
+    reader.report_unexpected("'row' or 'strides=[...]'");
+    return false;
+  }
+  while (reader.at("offset") || reader.at("align") || reader.at("alias")) {
+    auto option = reader.next();
+    if (!reader.expect("=")) return false;
+    if (option.text == "alias") {
+      if (!parse_alias(state, buffer)) return false;
+      continue;
+    }
+    auto number = parse_integer(reader, "a number");
+    if (!number) return false;
+    (option.text == "offset" ? buffer.layout.offset : buffer.layout.align) = *number;
+  }
+  return true;
+}
+
 std::optional<Axis> parse_axis_size(TextReader& reader) {
   auto name = reader.expect(TokenKind::word, "an axis, such as i=4096");
   if (!name || !reader.expect("=")) return std::nullopt;
@@ -56,7 +117,10 @@ bool parse_buffer(State& state) {
   Buffer buffer;
   if (reader.take("out")) {
     buffer.role = BufferRole::out;
-  } else if (!reader.expect("in")) {
+  } else if (reader.take("temp")) {
+    buffer.role = BufferRole::temp;
+  } else if (!reader.take("in")) {
+    reader.report_unexpected("'in', 'out', 'temp' or '}'");
     return false;
   }
   auto name = reader.expect(TokenKind::value, "a buffer, such as %x: f32[4] row");
@@ -64,7 +128,7 @@ bool parse_buffer(State& state) {
   buffer.name = name->text;
   buffer.where = name->where;
   auto dynamic_before = state.dynamic_dimensions.size();
-  bool good = reader.expect(":") && parse_buffer_type(state, buffer) && reader.expect("row");
+  bool good = reader.expect(":") && parse_buffer_type(state, buffer) && parse_layout(state, buffer);
   if (good && state.buffers.count(name->text)) {
     reader.report("duplicate-name", fmt::format("buffer %{} is given twice", name->text), name->where);
     good = false;

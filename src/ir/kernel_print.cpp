@@ -32,11 +32,14 @@ class KernelPrinter {
   }
 
  private:
+  static std::string role_name(BufferRole role) {
+    return role == BufferRole::in ? "in" : role == BufferRole::out ? "out" : "temp";
+  }
+
   void choose_names() {
-    int inputs = 0, outputs = 0, values = 0;
+    int counts[3] = {}, values = 0;
     for (const auto& buffer : kernel_.buffers) {
-      auto canonical =
-          buffer.role == BufferRole::in ? "in" + std::to_string(inputs++) : "out" + std::to_string(outputs++);
+      auto canonical = role_name(buffer.role) + std::to_string(counts[static_cast<int>(buffer.role)]++);
       buffers_.push_back(canonical_ ? canonical : buffer.name);
     }
     for (size_t a = 0; a < kernel_.axes.size(); ++a) {
@@ -54,14 +57,27 @@ class KernelPrinter {
   // A dimension that is the size of a dynamic axis is written by its name: `?i`.
   void append_buffer(BufferId b) {
     const auto& buffer = kernel_.buffers[b];
-    out_ += buffer.role == BufferRole::in ? "    in %" : "    out %";
-    out_ += buffers_[b] + ": " + std::string(name(buffer.type.dtype)) + '[';
+    out_ += "    " + role_name(buffer.role) + " %" + buffers_[b] + ": " + std::string(name(buffer.type.dtype)) + '[';
     for (size_t d = 0; d < buffer.type.shape.size(); ++d) {
       if (d > 0) out_ += ',';
       AxisId axis = d < buffer.dynamic_dims.size() ? buffer.dynamic_dims[d] : -1;
       out_ += axis >= 0 ? '?' + axes_[axis] : std::to_string(buffer.type.shape[d]);
     }
-    out_ += "] row\n";
+    out_ += "] ";
+    append_layout(buffer.layout);
+    if (buffer.alias >= 0) out_ += " alias=%" + buffers_[buffer.alias];
+    out_ += '\n';
+  }
+
+  void append_layout(const Layout& layout) {
+    out_ += layout.strides.empty() ? "row" : "strides=[";
+    for (size_t d = 0; d < layout.strides.size(); ++d) {
+      if (d > 0) out_ += ',';
+      out_ += layout.strides[d] == free_stride ? "?" : std::to_string(layout.strides[d]);
+    }
+    if (!layout.strides.empty()) out_ += ']';
+    if (layout.offset != 0) out_ += " offset=" + std::to_string(layout.offset);
+    if (layout.align != 0) out_ += " align=" + std::to_string(layout.align);
   }
 
   void append_axis_sizes() {

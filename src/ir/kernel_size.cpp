@@ -2,13 +2,21 @@
 
 namespace autoperfect {
 
-Kernel with_dynamic_size(Kernel kernel, int64_t size) {
-  for (auto& axis : kernel.axes)
-    if (axis.dynamic) axis.size = size;
-  for (auto& buffer : kernel.buffers)
-    for (size_t d = 0; d < buffer.dynamic_dims.size(); ++d)
-      if (buffer.dynamic_dims[d] >= 0) buffer.type.shape[d] = size;
-  return kernel;
+Kernel resize(const Kernel& kernel, const std::vector<int64_t>& sizes) {
+  Kernel resized = kernel;
+  for (size_t a = 0; a < resized.axes.size(); ++a) {
+    if (resized.axes[a].dynamic) resized.axes[a].size = sizes[a];
+  }
+  for (auto& buffer : resized.buffers) {
+    for (size_t d = 0; d < buffer.dynamic_dims.size(); ++d) {
+      if (buffer.dynamic_dims[d] >= 0) buffer.type.shape[d] = resized.axes[buffer.dynamic_dims[d]].size;
+    }
+  }
+  return resized;
+}
+
+Kernel with_dynamic_size(const Kernel& kernel, int64_t size) {
+  return resize(kernel, std::vector<int64_t>(kernel.axes.size(), size));
 }
 
 int64_t bytes_of_buffers(const Kernel& kernel) {

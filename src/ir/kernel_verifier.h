@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/kernel.h"
+#include "ir/kernel_invariants.h"
 
 namespace autoperfect::kernel_verifier {
 
@@ -15,6 +16,8 @@ struct Findings {
   std::vector<int> parts = std::vector<int>(kernel.buffers.size(), 0);  // values stored to each buffer
 
   void report(const char* code, std::string message, Where where = {}, std::string hint = "") {
+    const auto& invariant = kernel_invariant(code);
+    if (hint.empty()) hint = invariant.hint;
     found.push_back({"ir", code, std::move(message), where, std::move(hint)});
   }
   bool axis_exists(AxisId a) const { return a >= 0 && static_cast<size_t>(a) < kernel.axes.size(); }
@@ -37,6 +40,8 @@ bool check_index(
     KernelValueId v,
     const Buffer& buffer,
     const KernelOperand& load);
+void check_abi(Findings& findings, BufferId b);    // shape, dynamic dimensions, layout
+void check_alias(Findings& findings, BufferId b);  // once all values were looked at
 void check_dtypes(Findings& findings, const KernelValue& value);
 void check_store(Findings& findings, KernelValueId v);
 

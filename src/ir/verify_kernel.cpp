@@ -1,10 +1,11 @@
 // The invariants of KernelIR. verify() reports every violation:
 //
-//  1. There are at most 64 axes, of sizes up to 2^57, with unique identifiers as names, and at most one of
-//     them is dynamic. The names of buffers and of values are unique together, but for an output value,
-//     which has the name of its buffer.
-//  2. Buffers are inputs first, then outputs, of possible shapes. A dynamic dimension names a dynamic
-//     axis of its size.
+//  1. There are at most 64 axes, of sizes up to 2^57, with unique identifiers as names. The names of
+//     buffers and of values are unique together, but for an output value, which has the name of its buffer.
+//  2. Buffers are inputs first, then outputs, then temporaries, of possible shapes. A dynamic dimension
+//     names a dynamic axis of its size. Strides are one a dimension, of inputs only, and are not those of
+//     `row`; no element lies before the pointer or beyond 2^57 elements, and of a dynamic dimension none is
+//     negative. An alignment is a power of two from the size of an element to 4096.
 //  3. A value is an elementwise op, a reduction, a contraction (matmul) or a scan, with the operands and
 //     attributes its op takes.
 //  4. Its axes exist and ascend; so do its reduced axes, which are disjoint from them. A reduction or
@@ -23,10 +24,11 @@
 //  9. Every output is stored completely and no element twice: the dtype is the buffer's, each store map
 //     uses every axis of its value, in one dimension, and all of them together tile the buffer.
 // 10. Sums accumulate in a floating dtype, and budgets are finite and not negative. Only a kernel with values
-// of
-//     f16 or bf16 is wide.
+//     of f16 or bf16 is wide.
+// 11. An output takes the memory of an input only where no element of that input can be read once it is
+//     written, whatever the loops: see alias.h. No other output takes the same.
 //
-// All hold at any size of the dynamic axis: a kernel that was first seen empty is also verified at size 1.
+// All hold at any size of the dynamic axes: a kernel that was first seen empty is also verified at size 1.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -79,8 +81,10 @@ class KernelVerifier {
       check_buffer(b);
     for (size_t v = 0; v < kernel_.values.size(); ++v)
       check_value(static_cast<KernelValueId>(v));
-    for (size_t b = 0; b < kernel_.buffers.size(); ++b)
+    for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
       check_stores(b);
+      check_alias(findings_, static_cast<BufferId>(b));
+    }
     check_numerics();
     return std::move(findings_.found);
   }
@@ -92,14 +96,14 @@ class KernelVerifier {
 
   // Whether arithmetic on the axes is safe.
   bool check_axes() {
-    if (!is_identifier(kernel_.name)) report("bad-name", "the kernel's name is not an identifier");
+    if (!is_identifier(kernel_.name)) report("bad-name", "the kernel's name is not an identifier", kernel_.where);
     std::unordered_set<std::string_view> names;
     bool safe = kernel_.axes.size() <= most_axes;
     if (!safe)
-      report("too-many-axes", fmt::format("{} axes, the most are {}", kernel_.axes.size(), most_axes));
-    auto dynamic = std::count_if(
-        kernel_.axes.begin(), kernel_.axes.end(), [](const auto& axis) { return axis.dynamic; });
-    if (dynamic > 1) report("dynamic-axes", fmt::format("{} dynamic axes, there is at most one", dynamic));
+      report(
+          "too-many-axes",
+          fmt::format("{} axes, the most are {}", kernel_.axes.size(), most_axes),
+          kernel_.axes[most_axes].where);
     for (const auto& axis : kernel_.axes) {
       bool reserved = axis.name == "iota" || axis.name == "inf" || axis.name == "nan";
       if (!is_identifier(axis.name) || reserved) {
@@ -122,27 +126,8 @@ class KernelVerifier {
   }
 
   void check_buffer(size_t b) {
-    const auto& buffer = kernel_.buffers[b];
-    check_name(buffer.name, buffer.where);
-    bool late = buffer.role == BufferRole::in && b > 0 && kernel_.buffers[b - 1].role == BufferRole::out;
-    if (late)
-      report("buffer-order", fmt::format("input %{} comes after an output", buffer.name), buffer.where);
-    if (!checked_elements(buffer.type.shape)) {
-      report("shape-too-large", fmt::format("%{} has an impossible shape", buffer.name), buffer.where);
-    }
-    if (!buffer.dynamic_dims.empty() && buffer.dynamic_dims.size() != buffer.type.shape.size()) {
-      report("dynamic-dimension", fmt::format("%{} needs one entry a dimension", buffer.name), buffer.where);
-      return;
-    }
-    for (size_t d = 0; d < buffer.dynamic_dims.size(); ++d) {
-      auto axis = buffer.dynamic_dims[d];
-      if (axis == -1) continue;
-      if (!findings_.axis_exists(axis) || !kernel_.axes[axis].dynamic ||
-          kernel_.axes[axis].size != buffer.type.shape[d]) {
-        auto message = fmt::format("dimension {} of %{} is not the size of a dynamic axis", d, buffer.name);
-        report("dynamic-dimension", message, buffer.where, "mark the axis with '?', as in i=?4096");
-      }
-    }
+    check_name(kernel_.buffers[b].name, kernel_.buffers[b].where);
+    check_abi(findings_, static_cast<BufferId>(b));
   }
 
   void check_value(KernelValueId v) {
@@ -313,7 +298,10 @@ class KernelVerifier {
   void check_numerics() {
     const auto& numerics = kernel_.numerics;
     if (!is_floating(numerics.accumulate)) {
-      report("bad-accumulate", fmt::format("sums cannot accumulate in {}", name(numerics.accumulate)));
+      report(
+          "bad-accumulate",
+          fmt::format("sums cannot accumulate in {}", name(numerics.accumulate)),
+          kernel_.accumulate_where);
     }
     if (numerics.wide && !has_halves(kernel_))
       report(
@@ -323,7 +311,7 @@ class KernelVerifier {
           "leave 'wide' out");
     for (double budget : {numerics.ulp, numerics.abs, numerics.rel}) {
       if (!(budget >= 0) || std::isinf(budget))
-        report("bad-budget", "an error budget is not a finite positive number");
+        report("bad-budget", "an error budget is not a finite positive number", kernel_.budget_where);
     }
   }
 

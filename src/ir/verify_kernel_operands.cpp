@@ -103,9 +103,8 @@ void check_dtypes(Findings& findings, const KernelValue& value) {
   }
   auto inferred = infer_dtype(value.op, dtypes);
   if (!inferred) {
-    for (auto diagnostic : inferred.errors()) {
-      diagnostic.where = value.where;
-      findings.found.push_back(std::move(diagnostic));
+    for (const auto& diagnostic : inferred.errors()) {
+      findings.report(diagnostic.code.c_str(), diagnostic.message, value.where, diagnostic.hint);
     }
   } else if (*inferred != value.dtype) {
     auto message = fmt::format(

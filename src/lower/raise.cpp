@@ -30,7 +30,7 @@ Graph Raising::run() {
         is_plain ? reshaped(values_.back(), whole, value.name) : stored(stores[value.output]);
   }
   for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
-    if (kernel_.buffers[b].role == BufferRole::in) continue;
+    if (kernel_.buffers[b].role != BufferRole::out) continue;
     if (buffers_[b] < 0) throw InternalError("[raise] nothing is stored to %" + kernel_.buffers[b].name);
     graph_.outputs.push_back(buffers_[b]);
   }

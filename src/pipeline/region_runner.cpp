@@ -85,15 +85,15 @@ Result<std::vector<Tensor>> RegionRunner::evaluate(const Graph& graph, const std
 
 // On inputs of other sizes too: through the kernel's own MLX operations.
 Result<std::vector<Tensor>> RegionRunner::eager(const std::vector<Tensor>& inputs) {
-  Kernel kernel = kernel_;
+  std::vector<int64_t> sizes(kernel_.axes.size(), 1);
   size_t next = 0;
   for (auto& buffer : kernel_.buffers) {
     if (buffer.role != BufferRole::in) continue;
     auto& shape = inputs.at(next++).type.shape;
     for (size_t d = 0; d < shape.size(); ++d)
-      if (buffer.dynamic_dims[d] >= 0) kernel = with_dynamic_size(kernel_, shape[d]);
+      if (buffer.dynamic_dims[d] >= 0) sizes[static_cast<size_t>(buffer.dynamic_dims[d])] = shape[d];
   }
-  return evaluate(raise(kernel), inputs);
+  return evaluate(raise(resize(kernel_, sizes)), inputs);
 }
 
 const std::vector<mx::array>& RegionRunner::inputs() {

@@ -52,7 +52,7 @@ class KernelRun {
     size_t next = 0;
     for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
       const auto& buffer = kernel_.buffers[b];
-      if (buffer.role == BufferRole::out) continue;
+      if (buffer.role != BufferRole::in) continue;
       if (next == inputs.size()) return problem("input-count", "too few inputs");
       const Tensor& tensor = inputs[next++];
       if (!fits(buffer, tensor.type)) {

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "ir/affine.h"
+#include "ir/layout.h"
 
 namespace autoperfect::schedule {
 namespace {
@@ -11,23 +12,25 @@ bool is_dynamic(const Buffer& buffer, size_t d) {
   return d < buffer.dynamic_dims.size() && buffer.dynamic_dims[d] >= 0;
 }
 
-// Row-major strides of a buffer; none when two dimensions are dynamic (their product is no Extent).
-std::optional<std::vector<Extent>> buffer_strides(const Buffer& buffer) {
+Extent size_of_dimension(const Kernel& kernel, const Buffer& buffer, size_t d) {
+  return is_dynamic(buffer, d) ? size_of(kernel, buffer.dynamic_dims[d]) : Extent(buffer.type.shape[d]);
+}
+
+std::vector<Extent> buffer_strides(const Kernel& kernel, BufferId b) {
+  auto& buffer = kernel.buffers[b];
+  auto& given = buffer.layout.strides;
   std::vector<Extent> strides(buffer.type.shape.size());
-  Extent step{1, 0};
+  Extent step = 1;
   for (size_t d = strides.size(); d-- > 0;) {
-    strides[d] = step;
-    if (is_dynamic(buffer, d)) {
-      if (step.dynamic) return std::nullopt;
-      step = {0, step.fixed};
-    } else {
-      step = step.times(buffer.type.shape[d]);
-    }
+    strides[d] = given.empty() ? step
+                 : given[d] == free_stride ? Extent::dim(dim_of_stride(kernel, b, d))
+                                           : Extent(given[d]);
+    step = step.times(size_of_dimension(kernel, buffer, d));
   }
   return strides;
 }
 
-// For every size of the dynamic axis.
+// For every size of the dynamic axes.
 bool always_inside(const Kernel& kernel, const Affine& index, const Buffer& buffer, size_t d) {
   if (is_dynamic(buffer, d))
     return index.offset == 0 && index.terms.size() == 1 && index.terms[0].second == 1 &&
@@ -38,6 +41,10 @@ bool always_inside(const Kernel& kernel, const Affine& index, const Buffer& buff
 }
 
 }  // namespace
+
+Extent size_of(const Kernel& kernel, AxisId axis) {
+  return kernel.axes[axis].dynamic ? Extent::dim(dim_of_axis(kernel, axis)) : Extent(kernel.axes[axis].size);
+}
 
 std::vector<KernelValueId> values_in(const KernelOperand& operand) {
   std::vector<KernelValueId> values;
@@ -68,22 +75,22 @@ KernelOperand store_operand(const KernelValue& value) {
 
 std::optional<AccessMap> map_access(const Kernel& kernel, const KernelOperand& at, Access& access) {
   auto& buffer = kernel.buffers[at.id];
-  auto strides = buffer_strides(buffer);
-  if (!strides) return std::nullopt;
+  auto strides = buffer_strides(kernel, at.id);
   access.buffer = at.id;
   access.at = at;
+  access.offset = buffer.layout.offset;
   AccessMap map;
   map.strides.resize(kernel.axes.size());
   for (size_t d = 0; d < at.index.size(); ++d) {
-    Extent size = is_dynamic(buffer, d) ? Extent{0, 1} : Extent{buffer.type.shape[d], 0};
+    Extent size = size_of_dimension(kernel, buffer, d);
     if (at.gathers() && at.gathered[d] >= 0) {
       if (size.is(0)) return std::nullopt;
-      access.gathers.push_back({at.gathered[d], (*strides)[d], size});
+      access.gathers.push_back({at.gathered[d], strides[d], size});
       continue;
     }
-    access.offset = access.offset.plus((*strides)[d].times(at.index[d].offset));
+    access.offset = access.offset.plus(strides[d].times(at.index[d].offset));
     for (auto& [axis, step] : at.index[d].terms)
-      map.strides[axis] = map.strides[axis].plus((*strides)[d].times(step));
+      map.strides[axis] = map.strides[axis].plus(strides[d].times(step));
     if (at.guarded && !always_inside(kernel, at.index[d], buffer, d)) {
       map.guards.push_back(at.index[d]);
       access.guards.push_back({at.index[d].offset, {}, size});

@@ -23,7 +23,10 @@ std::vector<AxisId> axes_in(const Kernel& kernel, const KernelOperand& operand);
 // Where a value is stored, in the form of a load.
 KernelOperand store_operand(const KernelValue& value);
 
-// Fills all of `access` that does not depend on groups. None when the buffer has strides that are no Extent.
+// Of an axis, as the code knows it: a number, or one of the dims.
+Extent size_of(const Kernel& kernel, AxisId axis);
+
+// Fills all of `access` that does not depend on groups. None when it gathers from an empty dimension.
 std::optional<AccessMap> map_access(const Kernel& kernel, const KernelOperand& at, Access& access);
 
 }  // namespace autoperfect::schedule

@@ -121,13 +121,13 @@ bool ContractionWriter::make_parts() {
   for (auto* each : {&*a_, &*b_, &*out_})
     each->scratch().strides.assign(contraction_.groups.size(), Extent{});
   auto& at = a_->scratch().strides;
-  at[rows] = {a_along_rows_ ? 1 : depth_step_ + line_floats, 0};
-  at[k] = {a_along_rows_ ? rows_ + line_floats : 1, 0};
-  b_->scratch().strides[k] = {columns_of_tile(lanes_), 0};
-  b_->scratch().strides[columns] = {1, 0};
+  at[rows] = a_along_rows_ ? 1 : depth_step_ + line_floats;
+  at[k] = a_along_rows_ ? rows_ + line_floats : 1;
+  b_->scratch().strides[k] = columns_of_tile(lanes_);
+  b_->scratch().strides[columns] = 1;
   b_->scratch().lanes = "panel_at(j - j0)";
-  out_->scratch().strides[rows] = {columns_ + line_floats, 0};
-  out_->scratch().strides[columns] = {1, 0};
+  out_->scratch().strides[rows] = columns_ + line_floats;
+  out_->scratch().strides[columns] = 1;
   int64_t bytes = 0;
   for (auto& buffer : kernel_.buffers)
     if (buffer.role == BufferRole::out) bytes += buffer.type.bytes();
@@ -266,7 +266,7 @@ void ContractionWriter::block() {
 bool ContractionWriter::has_short_end() const {
   auto& rows = contraction_.groups[contraction_.rows];
   int64_t tile = rows_of_tile(lanes_), end = rows.seen_size % tile;
-  return rows.size.dynamic != 0 || (end > 0 && end <= tile / 3 && rows.seen_size < 16 * tile);
+  return !rows.size.is_fixed() || (end > 0 && end <= tile / 3 && rows.seen_size < 16 * tile);
 }
 
 std::optional<Written> ContractionWriter::run() {

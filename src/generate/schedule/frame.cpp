@@ -4,6 +4,7 @@
 
 #include "generate/schedule/expression.h"
 #include "generate/schedule/scope.h"
+#include "ir/layout.h"
 
 namespace autoperfect::schedule {
 
@@ -31,16 +32,23 @@ std::string renamed(
   return source;
 }
 
-std::string dynamic_size(const Kernel& kernel, int depth) {
-  bool dynamic = std::any_of(kernel.axes.begin(), kernel.axes.end(), [](const Axis& a) { return a.dynamic; });
-  return dynamic ? indent(depth) + "const long d0 = dims[0];\n" : "";
+std::string dim_names(const Kernel& kernel, int depth) {
+  size_t count =
+      dim_of_axis(kernel, static_cast<AxisId>(kernel.axes.size())) + free_strides(kernel).size();
+  std::string text;
+  for (size_t place = 0; place < count; ++place) {
+    std::string number = std::to_string(place);
+    text += indent(depth) + "const long d" + number + " = dims[" + number + "];\n";
+  }
+  return text;
 }
 
 std::string buffer_pointers(const Kernel& kernel, int depth) {
-  std::string text = dynamic_size(kernel, depth);
+  std::string text = dim_names(kernel, depth);
   int inputs = 0, outputs = 0;
   for (size_t b = 0; b < kernel.buffers.size(); ++b) {
     auto& buffer = kernel.buffers[b];
+    if (buffer.role == BufferRole::temp) continue;
     std::string type = element_type(buffer.type.dtype);
     bool in = buffer.role == BufferRole::in;
     std::string cast = in ? "(const " + type + "*)in[" + std::to_string(inputs++) + "]"

@@ -18,9 +18,9 @@ std::string partial_step(int64_t bytes);
 std::string renamed(
     std::string source, const std::string& part, int64_t partial_bytes, int64_t all_partial_bytes);
 
-std::string dynamic_size(const Kernel& kernel, int depth);  // d0
+std::string dim_names(const Kernel& kernel, int depth);  // d0, d1...
 
-// d0 and b<k>.
+// The dims and b<k>.
 std::string buffer_pointers(const Kernel& kernel, int depth);
 
 // g<k> of some groups from their number, innermost last.

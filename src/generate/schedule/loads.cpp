@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "generate/schedule/body.h"
+#include "ir/layout.h"
 
 namespace autoperfect::schedule {
 namespace {
@@ -15,7 +16,15 @@ std::string scaled(const std::string& index, const Extent& stride) {
 bool has_small_indices(const Buffer& buffer) {
   for (AxisId axis : buffer.dynamic_dims)
     if (axis >= 0) return false;
-  return buffer.type.elements() < int64_t{1} << 31;
+  for (int64_t stride : buffer.layout.strides)
+    if (stride == free_stride) return false;
+  auto span = span_of(buffer);
+  return span && *span < int64_t{1} << 31;
+}
+
+// A number that a template takes.
+bool is_small(const Extent& stride) {
+  return stride.is_fixed() && std::abs(stride.fixed()) < int64_t{1} << 31;
 }
 
 }  // namespace
@@ -62,7 +71,7 @@ std::string Body::range(int access, int depth) const {
     std::string base = std::to_string(guard.offset);
     for (size_t g = 0; g < guard.steps.size(); ++g)
       if (guard.steps[g] != 0 && static_cast<int>(g) != nest_.vector_group)
-        base += " + " + scaled(id("g", static_cast<int>(g)), {guard.steps[g], 0});
+        base += " + " + scaled(id("g", static_cast<int>(g)), guard.steps[g]);
     int64_t step = nest_.vector_group < 0 ? 0 : guard.steps[nest_.vector_group];
     text += indent(depth) + "ap::clip(" + lo + ", " + hi + ", " + base + ", " + std::to_string(step) + ", " +
             guard.size.text() + ");\n";
@@ -102,7 +111,7 @@ std::string Body::load_along(
   }
   Extent stride = lanes ? a.strides[nest_.vector_group] : Extent{};
   bool apart = !index.empty() || !(stride.is(0) || stride.is(1));
-  if (apart && index.empty() && a.guards.empty() && stride.dynamic == 0)
+  if (apart && index.empty() && a.guards.empty() && is_small(stride))
     return "ap::load_strided<" + stride.text() + ">(" + at + " + j * " + stride.text() +
            (tail ? ", n)" : ")");
   if (apart && !stride.is(0))

@@ -97,7 +97,7 @@ bool Finder::mergeable(AxisId outer, AxisId inner) const {
   if (pinned_.count(outer) || pinned_.count(inner)) return false;
   for (auto& value : kernel_.values)
     if (contains(value.axes, outer) != contains(value.axes, inner)) return false;
-  int64_t size = kernel_.axes[inner].size;
+  Extent size = size_of(kernel_, inner);
   for (auto& map : maps_)
     if (!(map.strides[outer] == map.strides[inner].times(size))) return false;
   return true;
@@ -113,12 +113,11 @@ void Finder::collapse(bool swept) {
     if (nest_.groups.size() > first && mergeable(nest_.groups.back().axes.back(), axis)) {
       auto& group = nest_.groups.back();
       group.axes.push_back(axis);
-      group.size = group.size.times(info.size);
+      group.size = group.size.times(size_of(kernel_, axis));
       group.seen_size *= info.size;
       continue;
     }
-    Extent size = info.dynamic ? Extent{0, 1} : Extent{info.size, 0};
-    nest_.groups.push_back({{axis}, size, info.size, swept});
+    nest_.groups.push_back({{axis}, size_of(kernel_, axis), info.size, swept});
   }
 }
 
@@ -187,14 +186,6 @@ bool Finder::choose_loops() {
 }
 
 }  // namespace
-
-std::string Extent::text() const {
-  if (!dynamic) return std::to_string(fixed);
-  std::string scaled = dynamic == 1 ? "d0" : "d0 * " + std::to_string(dynamic);
-  return fixed          ? "(" + scaled + " + " + std::to_string(fixed) + ")"
-         : dynamic == 1 ? scaled
-                        : "(" + scaled + ")";
-}
 
 int Nest::group_of(AxisId axis) const {
   for (size_t g = 0; g < groups.size(); ++g)

@@ -7,26 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "generate/schedule/extent.h"
 #include "ir/kernel.h"
 
 namespace autoperfect::schedule {
-
-// fixed + dynamic * d0, where d0 is the size of the kernel's dynamic axis.
-struct Extent {
-  int64_t fixed = 0;
-  int64_t dynamic = 0;
-  bool operator==(const Extent&) const = default;
-  Extent times(int64_t n) const { return {fixed * n, dynamic * n}; }
-  Extent plus(const Extent& o) const { return {fixed + o.fixed, dynamic + o.dynamic}; }
-  bool is(int64_t n) const { return fixed == n && dynamic == 0; }
-  std::string text() const;
-};
 
 // Adjacent axes that every buffer walks through as if they were one.
 struct Group {
   std::vector<AxisId> axes;
   Extent size;
-  int64_t seen_size = 1;  // with the dynamic axis at the size it was first seen with
+  int64_t seen_size = 1;  // with dynamic axes at the sizes they were first seen with
   bool swept = false;     // reduced or scanned
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "generate/schedule/access.h"
 #include "generate/schedule/body.h"
 #include "generate/schedule/extract.h"
 #include "generate/schedule/frame.h"
@@ -105,7 +106,7 @@ class Splitter {
 std::string units_text(const Kernel& kernel, const Launch& launch) {
   std::string text = "1l";
   for (AxisId axis : launch.parallel)
-    text += " * " + (kernel.axes[axis].dynamic ? "d0" : std::to_string(kernel.axes[axis].size));
+    text += " * " + size_of(kernel, axis).text();
   return text;
 }
 
@@ -168,7 +169,7 @@ Written join_parts(const std::vector<Kernel>& parts, const std::vector<Written>&
     partial += partial_room(written[p]);
     launch.scratch_bytes = std::max(launch.scratch_bytes, own.scratch_bytes);
   }
-  joined.source += signature_text + dynamic_size(parts[first], 1) +
+  joined.source += signature_text + dim_names(parts[first], 1) +
                    "  const long units = " + units_text(parts[first], written[first].launch) + ";\n" + calls +
                    "}\n";
   if (launch.partial_bytes) joined.source += finish_text + finishes + "}\n";

@@ -108,7 +108,7 @@ void add_loops(Variants& found, const Kernel& kernel, size_t most) {
 std::optional<Kernel> unroll_few_rows(const Kernel& kernel, const schedule::Contraction& contraction) {
   constexpr int64_t few_rows = 8;
   auto& rows = contraction.groups[contraction.rows];
-  if (rows.seen_size > few_rows || rows.size.dynamic) return std::nullopt;
+  if (rows.seen_size > few_rows || !rows.size.is_fixed()) return std::nullopt;
   Kernel unrolled = kernel;
   for (AxisId axis : rows.axes)
     unrolled = schedule::unroll_axis(unrolled, axis);
