@@ -56,8 +56,9 @@ std::string summary(const Graph& graph) {
 
 std::string summary(const Kernel& kernel) {
   auto count = [&](BufferRole role) {
-    return std::count_if(
-        kernel.buffers.begin(), kernel.buffers.end(), [&](const auto& buffer) { return buffer.role == role; });
+    return std::count_if(kernel.buffers.begin(), kernel.buffers.end(), [&](const auto& buffer) {
+      return buffer.role == role;
+    });
   };
   return fmt::format(
       "kernel @{}: {}, {}, {}, signature {}",

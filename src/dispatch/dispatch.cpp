@@ -25,6 +25,17 @@ Arrays run_fallback(const Graph& fallback, const Arrays& inputs, const mx::Strea
   return interpret(fallback, inputs);
 }
 
+// Whether the inputs can be given to the kernel, however they lie once they are there.
+bool is_certain(const Executable& executable, const Arrays& inputs, const AxisSizes& sizes) {
+  if (executable.otherwise && admits(executable.otherwise->guards, sizes)) return true;
+  mx::SmallVector<int64_t> free;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto& buffer = executable.kernel.buffers[i];
+    if (!is_row(buffer) && !(is_there(inputs[i]) && lies_as(inputs[i], buffer, free))) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Arrays dispatch(
@@ -35,11 +46,12 @@ Arrays dispatch(
   std::optional<AxisSizes> sizes;
   if (executable->loaded && stream.device == mx::Device::cpu) sizes = axis_sizes(executable->kernel, inputs);
   if (sizes && !admits(executable->guards, *sizes)) sizes.reset();
-  if (!sizes) return run_fallback(executable->fallback, inputs, stream);
+  if (!sizes || !is_certain(*executable, inputs, *sizes))
+    return run_fallback(executable->fallback, inputs, stream);
   std::vector<mx::Shape> shapes;
   std::vector<mx::Dtype> dtypes;
   for (const auto& buffer : executable->kernel.buffers) {
-    if (buffer.role == BufferRole::in) continue;
+    if (buffer.role != BufferRole::out) continue;
     shapes.push_back(buffer_shape(buffer, *sizes));
     dtypes.push_back(to_mlx(buffer.type.dtype));
   }

@@ -19,11 +19,15 @@ struct Executable {
   Graph fallback;  // raise(kernel)
   std::shared_ptr<LoadedKernel> loaded;
   Guards guards = {};  // what `loaded` assumes beyond the contract
+  // The same for inputs that lie otherwise than this kernel asks: a kernel all of whose inputs are `row`.
+  std::shared_ptr<const Executable> otherwise = {};
 };
 
 // The outputs as lazy arrays. Inputs must have the kernel's dtypes and its shapes up to dynamic axes, and
-// sizes must be what the guards admit; otherwise the fallback runs. Inputs that are not contiguous, or less
-// aligned than the guards ask for, are copied first.
+// sizes must be what the guards admit; otherwise the fallback runs. How inputs lie is looked at when they are
+// there: one that a kernel wants as `row`, or more aligned, is copied so first, and a kernel that wants
+// another layout leaves other inputs to `otherwise`. An output takes the memory of the input its kernel names
+// when nobody else needs that.
 std::vector<mlx::core::array> dispatch(
     const std::shared_ptr<const Executable>& executable,
     const std::vector<mlx::core::array>& inputs,

@@ -28,13 +28,22 @@ struct Run {
     int64_t bytes;
   };
   std::vector<Strided> strided;
+  struct Temporary {
+    int64_t bytes, align;
+  };
+  std::vector<Temporary> temporaries;
 
   void operator()() {
-    std::vector<PooledBuffer> dense;
+    std::vector<PooledBuffer> held;
     for (const auto& copy : strided) {
-      dense.push_back(pooled_buffer(copy.bytes));
-      copy_to_dense(copy.source, dense.back().get());
-      in[copy.input] = dense.back().get();
+      held.push_back(pooled_buffer(copy.bytes));
+      copy_to_dense(copy.source, held.back().get());
+      in[copy.input] = held.back().get();
+    }
+    for (const auto& [bytes, align] : temporaries) {
+      held.push_back(pooled_buffer(bytes + align));
+      auto address = reinterpret_cast<uintptr_t>(held.back().get());
+      out.push_back(reinterpret_cast<void*>((address + align - 1) / align * align));
     }
     launch_cpu(*executable->loaded, in.data(), out.data(), dims.data(), units);
   }
@@ -57,15 +66,39 @@ bool match_buffer(const Buffer& buffer, const mx::array& input, AxisSizes& sizes
   return true;
 }
 
-void add_input(Run& run, const mx::array& input) {
-  run.in.push_back(input.data<char>());
-  auto address = reinterpret_cast<uintptr_t>(run.in.back());
-  bool aligned = address % static_cast<uintptr_t>(run.executable->guards.alignment) == 0;
-  if (input.flags().row_contiguous && aligned) return;
+bool is_aligned(const void* pointer, const Guards& guards) {
+  return reinterpret_cast<uintptr_t>(pointer) % static_cast<uintptr_t>(guards.alignment) == 0;
+}
+
+void add_input(Run& run, const Buffer& buffer, const mx::array& input) {
+  run.in.push_back(pointer_for(input, buffer));
+  bool aligned = is_aligned(run.in.back(), run.executable->guards);
+  if (!is_row(buffer) || (input.flags().row_contiguous && aligned)) return;
   StridedSource source{input.data<char>(), static_cast<int64_t>(input.itemsize()), {}, {}};
   source.shape.assign(input.shape().begin(), input.shape().end());
   source.strides.assign(input.strides().begin(), input.strides().end());
   run.strided.push_back({run.in.size() - 1, std::move(source), static_cast<int64_t>(input.nbytes())});
+}
+
+// The first that takes the inputs as they lie, or makes them so; and the free strides.
+const Executable& choose(const Executable& first, const Arrays& inputs, mx::SmallVector<int64_t>& free) {
+  for (const Executable* one = &first; one; one = one->otherwise.get()) {
+    free.clear();
+    bool fits = true;
+    for (size_t i = 0; i < inputs.size() && fits; ++i) {
+      const auto& buffer = one->kernel.buffers[i];
+      fits = is_row(buffer) ||
+             (lies_as(inputs[i], buffer, free) && is_aligned(pointer_for(inputs[i], buffer), one->guards));
+    }
+    if (fits) return *one;
+  }
+  throw std::invalid_argument("[AutoPerfect] a kernel was replayed on inputs that lie otherwise");
+}
+
+// Nobody else reads the input, and its elements lie as those of the output do.
+bool gives_memory(const mx::array& input, const mx::array& output) {
+  return input.is_donatable() && input.flags().row_contiguous && input.itemsize() == output.itemsize() &&
+         input.size() == output.size();
 }
 
 AxisSizes sizes_or_throw(const Kernel& kernel, const Arrays& inputs) {
@@ -101,24 +134,42 @@ mx::Shape buffer_shape(const Buffer& buffer, const AxisSizes& sizes) {
 }
 
 void KernelPrimitive::eval_cpu(const Arrays& inputs, Arrays& outputs) {
-  const auto& kernel = executable_->kernel;
+  mx::SmallVector<int64_t> strides;
+  const auto& chosen = choose(*executable_, inputs, strides);
+  const auto& kernel = chosen.kernel;
   auto sizes = sizes_or_throw(kernel, inputs);
   auto run = std::make_shared<Run>();
-  run->executable = executable_;
+  run->executable = {executable_, &chosen};
   for (size_t a = 0; a < kernel.axes.size(); ++a) {
     if (kernel.axes[a].dynamic) run->dims.push_back(sizes[a]);
   }
-  for (auto axis : executable_->loaded->launch.parallel)
+  for (auto stride : strides)
+    run->dims.push_back(stride);
+  for (auto axis : chosen.loaded->launch.parallel)
     run->units *= sizes[axis];
   auto& encoder = mx::cpu::get_command_encoder(stream());
-  for (const auto& input : inputs) {
-    add_input(*run, input);
-    encoder.set_input_array(input);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    add_input(*run, kernel.buffers[i], inputs[i]);
+    encoder.set_input_array(inputs[i]);
   }
-  for (auto& output : outputs) {
-    output.set_data(allocate_result(output.nbytes()));
-    run->out.push_back(output.data<char>());
-    encoder.set_output_array(output);
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    auto alias = kernel.buffers[inputs.size() + k].alias;
+    bool takes = alias >= 0 && gives_memory(inputs[alias], outputs[k]) &&
+                 is_aligned(inputs[alias].data<char>(), chosen.guards);
+    if (takes) {
+      outputs[k].copy_shared_buffer(inputs[alias]);
+    } else {
+      outputs[k].set_data(allocate_result(outputs[k].nbytes()));
+    }
+    run->out.push_back(outputs[k].data<char>());
+    encoder.set_output_array(outputs[k]);
+  }
+  for (const auto& buffer : kernel.buffers) {
+    if (buffer.role != BufferRole::temp) continue;
+    TensorType type = buffer.type;
+    for (size_t d = 0; d < buffer.dynamic_dims.size(); ++d)
+      if (buffer.dynamic_dims[d] >= 0) type.shape[d] = sizes[buffer.dynamic_dims[d]];
+    run->temporaries.push_back({type.bytes(), alignment_of(buffer)});
   }
   encoder.dispatch([run = std::move(run)] { (*run)(); });
 }

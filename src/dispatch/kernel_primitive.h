@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "dispatch/dispatch.h"
+#include "dispatch/input_layout.h"
 
 namespace autoperfect {
 
 // Sizes of all axes of a kernel for given inputs. Nothing when they are not what the kernel was made for, or
 // when there is nothing to compute.
-using AxisSizes = mlx::core::SmallVector<int64_t>;
 std::optional<AxisSizes> axis_sizes(const Kernel& kernel, const std::vector<mlx::core::array>& inputs);
 
 mlx::core::Shape buffer_shape(const Buffer& buffer, const AxisSizes& sizes);

@@ -15,7 +15,7 @@ struct InputFamily {
   std::string name;  // "normal", "shifted 1021"...
   Kernel kernel;     // with the sizes and strides of this family
   std::vector<Tensor> inputs;
-  std::vector<int64_t> dims = {};    // what the kernel is told: see layout.h
+  std::vector<int64_t> dims = {};   // what the kernel is told: see layout.h
   std::vector<Memory> memory = {};  // the inputs as the kernel gets them
 };
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "gate/elementwise_bounds.h"
+#include "gate/origin.h"
 #include "reference/reference.h"
 
 // The rule, element by element. `exact` is the reference in exact dtype semantics, `eager` MLX itself,
@@ -156,11 +157,12 @@ class OutputJudge {
         index_text(got_.type.shape, e),
         format_element(exact_, e),
         format_element(got_, e));
-    if (!is_floating(got_.type.dtype) || !std::isfinite(got_.at(e)) || !std::isfinite(exact_.at(e)))
-      return text;
-    double error = distance(got_.at(e), oracle_.at(e));
-    return text +
-           fmt::format(" (off by {:.3g}, {:.3g} ulp)", error, error / ulp_at(got_.type.dtype, oracle_.at(e)));
+    if (is_floating(got_.type.dtype) && std::isfinite(got_.at(e)) && std::isfinite(exact_.at(e))) {
+      double error = distance(got_.at(e), oracle_.at(e));
+      text +=
+          fmt::format(" (off by {:.3g}, {:.3g} ulp)", error, error / ulp_at(got_.type.dtype, oracle_.at(e)));
+    }
+    return text + describe_origin(family_.kernel, output_, e);
   }
 
   static std::string format_element(const Tensor& tensor, int64_t e) {
@@ -218,8 +220,9 @@ FamilyResult judge(
     const InputFamily& family, const References& references, const std::vector<Tensor>& outputs) {
   FamilyResult result;
   result.family = family.name;
-  for (size_t i = 0; i < outputs.size() && result.failure.empty(); ++i) {
-    result.failure = OutputJudge(family, references, i, outputs[i]).run(result);
+  for (size_t i : in_order_of_statements(family.kernel)) {
+    if (i < outputs.size() && result.failure.empty())
+      result.failure = OutputJudge(family, references, i, outputs[i]).run(result);
   }
   result.passed = result.failure.empty();
   return result;

@@ -78,7 +78,8 @@ JobFamily plan_family(const InputFamily& family, PageAllocator& pages) {
   for (int64_t placement : {at_start, at_end}) {
     for (size_t i = 0; i < family.memory.size(); ++i) {
       auto bytes = static_cast<int64_t>(family.memory[i].size());
-      planned.inputs[placement].push_back(pages.take(bytes, placement, alignment_of(family.kernel.buffers[i])));
+      planned.inputs[placement].push_back(
+          pages.take(bytes, placement, alignment_of(family.kernel.buffers[i])));
     }
   }
   return planned;

@@ -31,7 +31,7 @@ Dtype operand_dtype(const Kernel& kernel, const KernelValue& value, int operand)
 std::string place_of(const Kernel& kernel, const KernelValue& value) {
   int line = value.where.line;
   if (line <= 0) return "";
-  if (!kernel.lines) return "line " + std::to_string(line) + " of the kernel";
+  if (!kernel.lines) return "line " + std::to_string(line);
   return static_cast<size_t>(line) <= kernel.lines->size() ? (*kernel.lines)[line - 1] : "";
 }
 

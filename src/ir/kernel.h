@@ -100,9 +100,9 @@ struct KernelValue {
   AxisId scanned = -1;          // scans only: one of the axes
   std::vector<KernelOperand> operands;
   Attributes attributes;
-  BufferId output = -1;       // when it is also an output: the buffer it is stored to (same name) ...
-  std::vector<Affine> store;  // ... and where, one per dimension: `%y[i, 0] = ...`; injective over axes
-  Where where = {};           // in its text; of a kernel that was lowered, the line of the program
+  BufferId output = -1;            // when it is also an output: the buffer it is stored to (same name) ...
+  std::vector<Affine> store;       // ... and where, one per dimension: `%y[i, 0] = ...`; injective over axes
+  Where where = {};                // in its text; of a kernel that was lowered, the line of the program
   std::vector<NodeId> nodes = {};  // of the graph it was lowered from: what it computes
 };
 
@@ -125,7 +125,7 @@ struct Kernel {
   std::shared_ptr<const std::vector<std::string>> lines = {};
 };
 
-// "program.py:12", "line 12 of the kernel's text"; empty when it is not known.
+// "program.py:12", or "line 12" of a text; empty when it is not known.
 std::string place_of(const Kernel& kernel, const KernelValue& value);
 
 // The dtype an operand must have: that of its buffer or value; for a literal or iota the dtype the op asks

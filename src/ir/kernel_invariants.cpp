@@ -44,7 +44,9 @@ const std::vector<KernelInvariant>& kernel_invariants() {
       {"dtype-mismatch", 8, "cast one of the operands"},
       {"dtype-not-allowed", 8, "docs/ops.md lists each op's dtypes"},
       {"type-mismatch", 8, "a dtype follows from the op and its operands; cast converts"},
-      {"literal-operand", 8, "literals are operands of elementwise ops and contractions: give it a name with copy"},
+      {"literal-operand",
+       8,
+       "literals are operands of elementwise ops and contractions: give it a name with copy"},
       {"literal-dtype", 8, "a literal has the dtype of the operand beside it"},
       {"not-an-output", 9, "stores go to outputs"},
       {"output-name", 9, "a stored value has the name of its buffer"},
@@ -56,7 +58,10 @@ const std::vector<KernelInvariant>& kernel_invariants() {
       {"bad-budget", 10, "budgets are finite and not negative"},
       {"bad-alias", 11, "an output takes the memory of an input: out %y: f32[8] row alias=%x"},
       {"alias-twice", 11, "an input gives its memory to one output"},
-      {"alias-hazard", 11, "both are row and alike, and what depends on the input is elementwise, read where the output is stored, and stored nowhere else"},
+      {"alias-hazard",
+       11,
+       "both are row and alike, and what depends on the input is elementwise, read where the output is "
+       "stored, and stored nowhere else"},
   };
   return invariants;
 }

@@ -67,7 +67,8 @@ bool parse_alias(State& state, Buffer& buffer) {
   bool known = state.values.count(input->text) > 0;  // its own line was in error
   if (!known) {
     auto message = fmt::format("%{} is no buffer above", input->text);
-    state.reader.report("undefined-value", message, input->where, "an output may take the memory of an input");
+    state.reader.report(
+        "undefined-value", message, input->where, "an output may take the memory of an input");
   }
   return false;
 }

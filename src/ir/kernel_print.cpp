@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "ir/attribute_text.h"
+#include "ir/canonical_order.h"
 #include "ir/identifier.h"
 #include "ir/index_text.h"
 #include "ir/kernel_text.h"
@@ -31,6 +32,11 @@ class KernelPrinter {
     return std::move(out_);
   }
 
+  std::string statement(KernelValueId v) {
+    append_statement(v);
+    return out_.substr(4, out_.size() - 5);  // without the indentation and the end of the line
+  }
+
  private:
   static std::string role_name(BufferRole role) {
     return role == BufferRole::in ? "in" : role == BufferRole::out ? "out" : "temp";
@@ -57,7 +63,8 @@ class KernelPrinter {
   // A dimension that is the size of a dynamic axis is written by its name: `?i`.
   void append_buffer(BufferId b) {
     const auto& buffer = kernel_.buffers[b];
-    out_ += "    " + role_name(buffer.role) + " %" + buffers_[b] + ": " + std::string(name(buffer.type.dtype)) + '[';
+    out_ += "    " + role_name(buffer.role) + " %" + buffers_[b] + ": " +
+            std::string(name(buffer.type.dtype)) + '[';
     for (size_t d = 0; d < buffer.type.shape.size(); ++d) {
       if (d > 0) out_ += ',';
       AxisId axis = d < buffer.dynamic_dims.size() ? buffer.dynamic_dims[d] : -1;
@@ -190,7 +197,13 @@ class KernelPrinter {
 }  // namespace
 
 std::string print(const Kernel& kernel, Names names) {
+  if (names == Names::canonical) return KernelPrinter(canonical_order(kernel), names).run();
   return KernelPrinter(kernel, names).run();
+}
+
+std::string print_statement(const Kernel& kernel, const KernelValue& value) {
+  return KernelPrinter(kernel, Names::kept)
+      .statement(static_cast<KernelValueId>(&value - kernel.values.data()));
 }
 
 }  // namespace autoperfect

@@ -1,5 +1,5 @@
-// Text of KernelIR: as graph_text.h. The canonical form drops names and dynamic sizes; its hash is the
-// signature.
+// Text of KernelIR: as graph_text.h. The canonical form has one order (canonical_order.h) and drops names and
+// dynamic sizes; its hash is the signature.
 #pragma once
 
 #include <string>
@@ -10,6 +10,8 @@
 namespace autoperfect {
 
 std::string print(const Kernel& kernel, Names names = Names::kept);
+std::string print_statement(
+    const Kernel& kernel, const KernelValue& value);  // one line; a value of the kernel
 Result<Kernel> parse_kernel(const std::string& text);
 
 // 32 hex digits: hash of the canonical text. The same program has the same signature on any run and machine.

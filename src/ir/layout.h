@@ -2,8 +2,8 @@
 // its strides: a transposed view, a broadcast one (stride 0), rows with padding between them, a reversed
 // axis (a negative stride, with an offset so that no element lies before the pointer).
 //
-// What a launch tells a kernel in `dims` are the sizes of the dynamic axes, in the order of the axes, then the
-// free strides, in the order of buffers and dimensions.
+// What a launch tells a kernel in `dims` are the sizes of the dynamic axes, in the order of the axes, then
+// the free strides, in the order of buffers and dimensions.
 #pragma once
 
 #include <cstdint>

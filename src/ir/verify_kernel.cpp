@@ -96,7 +96,8 @@ class KernelVerifier {
 
   // Whether arithmetic on the axes is safe.
   bool check_axes() {
-    if (!is_identifier(kernel_.name)) report("bad-name", "the kernel's name is not an identifier", kernel_.where);
+    if (!is_identifier(kernel_.name))
+      report("bad-name", "the kernel's name is not an identifier", kernel_.where);
     std::unordered_set<std::string_view> names;
     bool safe = kernel_.axes.size() <= most_axes;
     if (!safe)

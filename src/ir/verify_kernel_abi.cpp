@@ -80,7 +80,8 @@ void check_layout(Findings& findings, const Buffer& buffer) {
     return;
   }
   if (!layout.strides.empty() && spells_row(buffer))
-    findings.report("row-strides", fmt::format("the strides of %{} are those of row", buffer.name), buffer.where);
+    findings.report(
+        "row-strides", fmt::format("the strides of %{} are those of row", buffer.name), buffer.where);
   if (!reaches_well(buffer)) {
     auto message = fmt::format("%{} reaches before its pointer, or too far", buffer.name);
     findings.report("layout-reach", message, buffer.where);
@@ -121,9 +122,8 @@ void check_alias(Findings& findings, BufferId b) {
     return;
   }
   const auto& input = buffers[buffer.alias];
-  bool is_taken = std::any_of(buffers.begin(), buffers.begin() + b, [&](const Buffer& other) {
-    return other.alias == buffer.alias;
-  });
+  bool is_taken = std::any_of(
+      buffers.begin(), buffers.begin() + b, [&](const Buffer& other) { return other.alias == buffer.alias; });
   if (is_taken) {
     auto message = fmt::format("another output takes the memory of %{}", input.name);
     findings.report("alias-twice", message, buffer.where);

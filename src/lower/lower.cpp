@@ -4,30 +4,32 @@
 #include <cmath>
 
 #include "fuse/trace.h"
+#include "ir/alias.h"
+#include "ir/canonical_order.h"
 #include "ir/widened.h"
 #include "lower/statements.h"
 
 namespace autoperfect {
 namespace {
 
-// The outermost axis may have any size when no reduction or scan runs along it and every buffer it indexes is
-// indexed by it alone, along one whole dimension. Some input must tell the size.
-void mark_dynamic(Kernel& kernel) {
-  if (kernel.axes.empty()) return;
-  const Affine itself{0, {{0, 1}}};
+// An axis may have any size when no reduction or scan runs along it and every buffer it indexes is indexed by
+// it alone, along one whole dimension. Some input must tell the size.
+void open_axis(Kernel& kernel, AxisId axis) {
+  const Affine itself{0, {{axis, 1}}};
   std::vector<std::pair<BufferId, size_t>> dims;
   auto admits = [&](BufferId buffer, const std::vector<Affine>& index) {
     for (size_t d = 0; d < index.size(); ++d) {
       bool uses =
-          std::any_of(index[d].terms.begin(), index[d].terms.end(), [](auto& t) { return t.first == 0; });
+          std::any_of(index[d].terms.begin(), index[d].terms.end(), [&](auto& t) { return t.first == axis; });
       if (!uses) continue;
-      if (!(index[d] == itself) || kernel.buffers[buffer].type.shape[d] != kernel.axes[0].size) return false;
+      if (!(index[d] == itself) || kernel.buffers[buffer].type.shape[d] != kernel.axes[axis].size)
+        return false;
       dims.push_back({buffer, d});
     }
     return true;
   };
   for (auto& value : kernel.values) {
-    if (value.scanned == 0 || std::count(value.reduced.begin(), value.reduced.end(), 0)) return;
+    if (value.scanned == axis || std::count(value.reduced.begin(), value.reduced.end(), axis)) return;
     for (auto& operand : value.operands)
       if (operand.kind == KernelOperand::Kind::load && !admits(operand.id, operand.index)) return;
     if (value.output >= 0 && !admits(value.output, value.store)) return;
@@ -40,9 +42,15 @@ void mark_dynamic(Kernel& kernel) {
           if (operand.id == buffer && !(operand.index[d] == itself)) return;
   auto is_input = [&](const auto& dim) { return kernel.buffers[dim.first].role == BufferRole::in; };
   if (std::none_of(dims.begin(), dims.end(), is_input)) return;
-  kernel.axes[0].dynamic = true;
+  kernel.axes[axis].dynamic = true;
   for (auto& [buffer, d] : dims)
-    kernel.buffers[buffer].dynamic_dims[d] = 0;
+    kernel.buffers[buffer].dynamic_dims[d] = axis;
+}
+
+void open_axes(Kernel& kernel, OpenAxes open) {
+  size_t count = open == OpenAxes::all ? kernel.axes.size() : std::min<size_t>(1, kernel.axes.size());
+  for (size_t axis = 0; axis < count; ++axis)
+    open_axis(kernel, static_cast<AxisId>(axis));
 }
 
 // The budget in units of the output dtype: every op on the longest chain may be an ulp off, functions four.
@@ -76,8 +84,9 @@ Result<Kernel> lower(const Graph& graph, const Region& region, const LowerOption
   };
   if (sorted(found.inputs) != sorted(region.inputs))
     return Diagnostic{"lower", "other-inputs", "the region reads other inputs than it states", {}, ""};
-  Kernel kernel = write_statements(graph, region, found);
-  mark_dynamic(kernel);
+  Kernel kernel = canonical_order(write_statements(graph, region, found));
+  open_axes(kernel, options.open);
+  choose_aliases(kernel);
   state_numerics(kernel);
   kernel.numerics.wide = options.wide && has_halves(kernel);
   if (auto errors = verify(kernel); !errors.empty()) return errors;

@@ -10,10 +10,17 @@
 
 namespace autoperfect {
 
+// Which axes one kernel serves in any size: code knows the others as numbers. Axes that are reduced or whose
+// size the math itself depends on are never open.
+enum class OpenAxes : uint8_t { outermost, all };
+
 // `wide`: values of f16 and bf16 may stay in f32 within the kernel; it then says so, if it has any.
 struct LowerOptions {
   bool wide = false;
+  OpenAxes open = OpenAxes::outermost;
 };
+
+// In canonical order, so that regions of the same signature have the same kernel but for names.
 Result<Kernel> lower(const Graph& graph, const Region& region, const LowerOptions& options = {});
 
 // Inputs and outputs in ABI order, with the buffers' names and types.

@@ -65,6 +65,7 @@ class StatementWriter {
     KernelOperand operand;
   };
   std::vector<WrittenArange> aranges_;
+  NodeId node_ = -1;  // being written
 };
 
 // A literal of a kernel.

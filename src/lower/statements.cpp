@@ -42,6 +42,10 @@ std::string StatementWriter::fresh_name(const std::string& wanted) {
 }
 
 KernelOperand StatementWriter::push(KernelValue value) {
+  if (node_ >= 0) {
+    value.nodes = {node_};
+    value.where.line = graph_.nodes[node_].where.line;
+  }
   kernel_.values.push_back(std::move(value));
   KernelOperand self;
   self.id = static_cast<int32_t>(kernel_.values.size()) - 1;
@@ -80,6 +84,7 @@ Kernel StatementWriter::run() {
 void StatementWriter::write(const Instance& instance) {
   const Node& node = graph_.nodes[instance.node];
   ValueId result = node.results[0];
+  node_ = instance.node;
   size_t place = static_cast<size_t>(&instance - trace_.instances.data());
   bool gathers = node.op == Op::gather_axis || node.op == Op::gather;
   if ((gathers || node.op == Op::copy || node.op == Op::stop_gradient) && !instance.stored) {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <sstream>
 
 #include "cache/cache.h"
@@ -35,14 +35,17 @@ std::string node_text(const Program& program, NodeId id) {
   return result + std::string(name(node.op)) + line_text(program, node);
 }
 
-// The lines of the program that a region computes, in its order.
-std::string lines_of(const Program& program, const Region& region) {
-  std::set<int> lines;
-  for (NodeId id : region.nodes)
-    if (int line = program.graph().nodes[id].where.line) lines.insert(line);
+// The lines of the program that a region computes, in its order, and which values of its kernel are made
+// there.
+std::string lines_of(const Program& program, const RegionOutcome& outcome) {
+  std::map<int, std::string> lines;
+  for (NodeId id : outcome.region.nodes)
+    if (int line = program.graph().nodes[id].where.line) lines[line];
+  for (const auto& value : outcome.kernel.values)
+    if (value.where.line) lines[value.where.line] += " %" + value.name;
   std::string text;
-  for (int line : lines)
-    text += "  from " + program.captured().lines[line - 1] + "\n";
+  for (const auto& [line, values] : lines)
+    text += "  from " + program.captured().lines[line - 1] + (values.empty() ? "" : ":" + values) + "\n";
   return text;
 }
 
@@ -87,7 +90,7 @@ std::string region_text(const Program& program, size_t r) {
   auto& region = outcome.region;
   std::string text = fmt::format(
       "region {}: {}, {} ops\n  legal: {}\n", r, name(region.kind), region.nodes.size(), region.reason);
-  text += lines_of(program, region);
+  text += lines_of(program, outcome);
   text += fmt::format(
       "  predicted: {} in MLX, {} fused, {:.1f} MiB of intermediates saved\n",
       time_text(region.cost.unfused_seconds),
@@ -105,6 +108,7 @@ std::string explain(const RegionOutcome& outcome) {
     text += "  numerics: wide, as asked for: f16 and bf16 stay in f32 until they are stored\n";
   text += outcome.use_mlx ? fmt::format("  MLX stays: {}\n", outcome.reason)
                           : fmt::format("  kernel: {}\n", outcome.winner.provenance);
+  if (!outcome.layouts.empty()) text += "  inputs as they lie: " + outcome.layouts + "\n";
   Evidence evidence = parse_evidence(outcome.evidence);
   text += gate_text(evidence) + timings_text(outcome, evidence.bytes);
   for (auto& attempt : outcome.attempts) {

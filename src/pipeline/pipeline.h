@@ -29,7 +29,7 @@ enum class RegionCode : uint8_t {
 
 struct CompileOptions {
   FuseOptions fuse;
-  LowerOptions lower;  // `wide` is the user's choice only
+  LowerOptions lower;  // the user's choices only
   RegionCode region_code = RegionCode::tuned;
   size_t schedule = 0;  // of `untimed`: which of the schedules, modulo their number
   TuneOptions tune;     // a model to ask, drafts to try
@@ -40,6 +40,7 @@ struct CompileOptions {
 struct RegionOutcome {
   Region region;
   Kernel kernel;
+  std::string layouts;  // "%x strides=[1,?]": inputs that its code takes as they lie; empty: all are dense
   std::string signature;
   bool from_cache = false;
   bool use_mlx = true;  // MLX stays, with the reason
@@ -78,9 +79,12 @@ class Program {
 
  private:
   explicit Program(mlx::core::Stream stream) : stream_(stream) {}
-  void prepare(const CompileOptions& options);
+  void prepare(const CompileOptions& options, const std::vector<mlx::core::array>& arguments);
   void lower_regions(const LowerOptions& options);
-  void tune_regions(const CompileOptions& options);
+  void tune_regions(const CompileOptions& options, const std::vector<mlx::core::array>& arguments);
+  // For regions that read arguments which are not dense: kernels that take those as they lie, where that
+  // pays.
+  void tune_strided(const TuneOptions& options, const std::vector<mlx::core::array>& arguments);
   ArrayFunction plain_function(const Region& region, const Kernel& kernel) const;
   void link();
 

@@ -2,6 +2,7 @@
 #include <mutex>
 
 #include "cache/cache.h"
+#include "dispatch/input_layout.h"
 #include "generate/schedule/nest.h"
 #include "ir/graph_text.h"
 #include "ir/kernel_text.h"
@@ -52,7 +53,7 @@ std::shared_ptr<Program> Program::build(
   dump("capture", [&] { return print(program->captured_.graph); });
   if (program->captured_.uses_tracers) return program;
   try {
-    program->prepare(options);
+    program->prepare(options, arguments);
   } catch (const InternalError& error) {
     if (options.strict) throw;
     // The outer door: our own bug must not cost the user an answer.
@@ -66,7 +67,7 @@ std::shared_ptr<Program> Program::build(
   return program;
 }
 
-void Program::prepare(const CompileOptions& options) {
+void Program::prepare(const CompileOptions& options, const std::vector<mx::array>& arguments) {
   times_.run("canonicalize", [&] { canonical_ = canonicalize(captured_.graph); });
   dump("canonicalize", [&] { return print(canonical_.graph); });
   if (mx::default_device() == mx::Device::cpu) {
@@ -78,16 +79,19 @@ void Program::prepare(const CompileOptions& options) {
     times_.run("fuse", [&] { plan_ = fuse(canonical_.graph, this_machine(), fuse_options); });
     dump("fuse", [&] { return print(canonical_.graph, plan_); });
     times_.run("lower", [&] { lower_regions(options.lower); });
-    if (options.region_code != RegionCode::none) times_.run("tune", [&] { tune_regions(options); });
+    if (options.region_code != RegionCode::none)
+      times_.run("tune", [&] { tune_regions(options, arguments); });
   }
   times_.run("link", [&] { link(); });
 }
 
 void Program::lower_regions(const LowerOptions& options) {
+  auto lines = std::make_shared<const std::vector<std::string>>(captured_.lines);
   for (auto& region : plan_.regions) {
     RegionOutcome outcome;
     outcome.region = region;
     if (auto kernel = lower(canonical_.graph, region, options)) {
+      kernel->lines = lines;
       dump("lower", [&] { return print(*kernel); });
       outcome.signature = signature(*kernel);
       outcome.kernel = std::move(*kernel);
@@ -98,7 +102,7 @@ void Program::lower_regions(const LowerOptions& options) {
   }
 }
 
-void Program::tune_regions(const CompileOptions& options) {
+void Program::tune_regions(const CompileOptions& options, const std::vector<mx::array>& arguments) {
   std::vector<TuneTask> tasks;
   std::vector<size_t> region_of_task;
   std::vector<std::unique_ptr<RegionRunner>> runners;
@@ -128,6 +132,8 @@ void Program::tune_regions(const CompileOptions& options) {
     }
     outcome.take(std::move(decision));
   }
+  if (options.region_code == RegionCode::tuned || options.region_code == RegionCode::untimed)
+    tune_strided(tune_options, arguments);
 }
 
 void RegionOutcome::take(Decision decision) {
@@ -190,6 +196,9 @@ ArrayFunction compile(ArrayFunction fn, const CompileOptions& options) {
       key += name(from_mlx(array.dtype()));
       for (auto n : array.shape())
         key += "," + std::to_string(n);
+      if (is_strided(array))
+        for (auto stride : layout_of(array).strides)
+          key += "/" + std::to_string(stride);
       key += ";";
     }
     auto stream = mx::default_stream(mx::default_device());

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "ir/gathered_inputs.h"
+#include "ir/layout.h"
 #include "lower/lower.h"
 #include "mlx/mlx.h"
 
@@ -26,6 +27,18 @@ mx::array sample(const TensorType& type, int64_t index_size, const mx::array& ke
   if (is_integer(type.dtype))
     return mx::random::randint(mx::array(0), mx::array(static_cast<int>(integers)), shape, dtype, key);
   return mx::astype(mx::random::normal(shape, mx::float32, 0.0f, 1.0f, key), dtype);
+}
+
+// The same, lying as the buffer says: a view of a larger array.
+mx::array sample(const Buffer& buffer, int64_t index_size, const mx::array& key) {
+  if (is_row(buffer)) return sample(buffer.type, index_size, key);
+  auto memory = sample(TensorType{buffer.type.dtype, {*span_of(buffer)}}, index_size, key);
+  auto strides = strides_of(buffer);
+  return mx::as_strided(
+      memory,
+      to_mlx_shape(buffer.type.shape),
+      mx::Strides(strides.begin(), strides.end()),
+      static_cast<size_t>(buffer.layout.offset));
 }
 
 // Coarse: the gate proved the numbers; this looks for what only the full size shows (an index, a chunk, an
@@ -99,11 +112,12 @@ Result<std::vector<Tensor>> RegionRunner::eager(const std::vector<Tensor>& input
 const std::vector<mx::array>& RegionRunner::inputs() {
   if (!inputs_.empty()) return inputs_;
   uint64_t seed = 1;
-  const auto index_sizes = gathered_sizes(kernel_);
+  const auto& kernel = seen_ ? *seen_ : kernel_;
+  const auto index_sizes = gathered_sizes(kernel);
   for (size_t b = 0; b < index_sizes.size(); ++b) {
-    const auto& buffer = kernel_.buffers[b];
+    const auto& buffer = kernel.buffers[b];
     if (buffer.role == BufferRole::in)
-      inputs_.push_back(sample(buffer.type, index_sizes[b], mx::random::key(seed++)));
+      inputs_.push_back(sample(buffer, index_sizes[b], mx::random::key(seed++)));
   }
   mx::eval(inputs_);
   return inputs_;
@@ -121,10 +135,16 @@ std::vector<Contender> RegionRunner::baselines() {
   };
   ArrayFunction plain = plain_();
   ArrayFunction compiled = mx::compile(plain);
-  return {
+  std::vector<Contender> found = {
       {"eager", [run, plain] { run(plain); }},
       {"mx.compile", [run, compiled] { run(compiled); }},
   };
+  if (copying_)
+    found.push_back({copying_name, [made = copying_, arrays = inputs(), stream = stream_] {
+                       auto outputs = dispatch(made, arrays, stream);
+                       mx::eval(outputs);
+                     }});
+  return found;
 }
 
 Contender RegionRunner::contender(const Runnable& runnable, const std::string& name) {

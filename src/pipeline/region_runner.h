@@ -19,11 +19,21 @@ Tensor to_tensor(const mlx::core::array& array);
 // The kernel with its fallback; where MLX's operations won, those of the winner are the fallback.
 std::shared_ptr<const Executable> make_executable(const Kernel& kernel, const Runnable& runnable);
 
+// The contender that copies strided inputs and then runs the kernel of dense ones.
+constexpr const char* copying_name = "strided inputs copied first";
+
 class RegionRunner : public Runner {
  public:
   // `plain` makes the region as MLX would run it, from captured primitives where there are any; that function
   // takes and gives what the kernel does. Asked for by baselines() only: a cached decision needs none.
   RegionRunner(Kernel kernel, std::function<ArrayFunction()> plain, mlx::core::Stream stream);
+
+  // Of a kernel that takes inputs as they lie: `seen` is the kernel with the strides that were seen, on whose
+  // arrays all is timed, and `copying` (may be null) the kernel that copies them first, one more to beat.
+  void take_inputs_as(Kernel seen, std::shared_ptr<const Executable> copying) {
+    seen_ = std::move(seen);
+    copying_ = std::move(copying);
+  }
 
   const Graph& graph() override { return graph_; }
   Result<std::vector<Tensor>> evaluate(const Graph& graph, const std::vector<Tensor>& inputs) override;
@@ -40,6 +50,8 @@ class RegionRunner : public Runner {
   std::function<ArrayFunction()> plain_;
   mlx::core::Stream stream_;
   std::vector<mlx::core::array> inputs_;
+  std::optional<Kernel> seen_;
+  std::shared_ptr<const Executable> copying_;
 };
 
 }  // namespace autoperfect

@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "dispatch/input_layout.h"
+
 namespace autoperfect::python {
 
 namespace {
@@ -55,6 +57,18 @@ void Arguments::add_array(const mlx::core::array& array) {
   for (auto size : array.shape())
     key.number(size);
   arrays.push_back(array);
+}
+
+void Arguments::add_layouts() {
+  types_size = key.size();
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    const auto& array = arrays[i];
+    if (!is_strided(array)) continue;
+    key.tag('L');
+    key.number(i);
+    for (auto stride : layout_of(array).strides)
+      key.number(stride);
+  }
 }
 
 void Arguments::add(PyObject* object) {

@@ -23,8 +23,13 @@ class Arguments {
   void add_positional(PyObject* tuple);
   void add_keywords(PyObject* dict);  // may be null
   void add_array(const mlx::core::array& array);
+  // Last of all: how those arrays lie that are there and are not row-major and dense.
+  void add_layouts();
 
   KeyWriter key;
+  size_t types_size = 0;  // of the key, without the layouts
+  bool has_layouts() const { return key.size() > types_size; }
+  std::string_view types() const { return key.view().substr(0, types_size); }
   Arrays arrays;
   // Compared by identity: whoever keeps the key keeps them, so that no other object takes their address.
   std::vector<PyObject*> identities;

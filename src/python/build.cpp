@@ -49,12 +49,14 @@ struct CompiledFunction::Build {
 
 std::shared_ptr<CompiledFunction::Specialisation> CompiledFunction::build(
     const Arguments& arguments,
+    std::string_view key,
     PyObject* args,
     PyObject* kwargs,
     bool keep_state,
     const CompileOptions& options) {
   CompileOptions chosen = options;
   chosen.lower = lower_;
+  if (shapeless_) chosen.lower.open = OpenAxes::all;
   Build build{arguments, args, kwargs};
   build.keep_state = keep_state;
   build.before.add_callable(function_.ptr());
@@ -92,7 +94,8 @@ std::shared_ptr<CompiledFunction::Specialisation> CompiledFunction::build(
   for (auto* object : arguments.identities)
     build.specialisation->kept_alive.push_back(nb::borrow(object));
   if (usable) latest_ = build.specialisation->program = program;
-  insert(arguments.key.view(), build.specialisation);
+  if (arguments.has_layouts() && key.size() > arguments.types_size) ++layout_entries_;
+  insert(key, build.specialisation);
   return build.specialisation;
 }
 

@@ -17,6 +17,8 @@ constexpr size_t most_entries = 256;
 // Later kinds of arguments are built when they come a second time: arguments that change on every call (a
 // step counter, a growing sequence) would otherwise cost a trace and kernels each time, for nothing.
 constexpr size_t built_at_once = 4;
+// Arguments that lie in other ways than that run the program of their types, which copies them where it must.
+constexpr size_t most_layouts = 8;
 
 // mx.disable_compile() and MLX_DISABLE_COMPILE: then MLX's own compile gives the function back. It does so as
 // well where there is no g++, which is nothing the user asked for.
@@ -36,10 +38,11 @@ nb::object CompiledFunction::call(PyObject* args, PyObject* kwargs) {
   if (mx::default_device() != mx::Device::cpu) return call_mlx_compile(args, kwargs);
   Arguments arguments;
   key_of(arguments, args, kwargs);
-  auto specialisation = find(arguments.key.view());
+  std::string_view key;
+  auto specialisation = find(arguments, key);
   if (!specialisation) {
-    if (!is_worth_building(arguments.key.view())) return call_plainly(args, kwargs);
-    specialisation = build(arguments, args, kwargs, true);
+    if (!is_worth_building(key)) return call_plainly(args, kwargs);
+    specialisation = build(arguments, key, args, kwargs, true);
     if (!specialisation) return call_plainly(args, kwargs);
   }
   return run(specialisation, arguments.arrays, args, kwargs);
@@ -49,12 +52,14 @@ void CompiledFunction::key_of(Arguments& arguments, PyObject* args, PyObject* kw
   arguments.key.number(mx::default_stream(mx::default_device()).index);
   arguments.add_positional(args);
   arguments.add_keywords(kwargs);
-  if (!inputs_.present()) return;
-  Arrays state;
-  inputs_.append_arrays(state);
-  arguments.key.tag('|');
-  for (const auto& array : state)
-    arguments.add_array(array);
+  if (inputs_.present()) {
+    Arrays state;
+    inputs_.append_arrays(state);
+    arguments.key.tag('|');
+    for (const auto& array : state)
+      arguments.add_array(array);
+  }
+  arguments.add_layouts();
 }
 
 nb::object CompiledFunction::call_plainly(PyObject* args, PyObject* kwargs) const {
@@ -101,6 +106,15 @@ std::shared_ptr<CompiledFunction::Specialisation> CompiledFunction::find(std::st
   return found->second->second;
 }
 
+std::shared_ptr<CompiledFunction::Specialisation> CompiledFunction::find(
+    const Arguments& arguments, std::string_view& key) {
+  key = arguments.key.view();
+  auto found = find(key);
+  if (found || !arguments.has_layouts() || layout_entries_ < most_layouts) return found;
+  key = arguments.types();
+  return find(key);
+}
+
 void CompiledFunction::insert(std::string_view key, std::shared_ptr<Specialisation> specialisation) {
   if (by_key_.count(key)) return;  // another thread built the same meanwhile
   entries_.emplace_front(std::string(key), std::move(specialisation));
@@ -140,8 +154,9 @@ std::string CompiledFunction::explain(PyObject* args, PyObject* kwargs) {
   if (mx::default_device() != mx::Device::cpu) return plain("mx.compile serves the default device");
   Arguments arguments;
   key_of(arguments, args, kwargs);
-  auto specialisation = find(arguments.key.view());
-  if (!specialisation) specialisation = build(arguments, args, kwargs, false);
+  std::string_view key;
+  auto specialisation = find(arguments, key);
+  if (!specialisation) specialisation = build(arguments, key, args, kwargs, false);
   if (!plain_reason_.empty()) return plain(plain_reason_);
   if (!specialisation || !specialisation->program) return plain("these arguments cannot be compiled");
   return autoperfect::explain(*specialisation->program);
@@ -156,7 +171,7 @@ std::string CompiledFunction::tune(PyObject* args, PyObject* kwargs, const TuneO
   CompileOptions how;
   how.tune = options;
   forget(arguments.key.view());
-  auto specialisation = build(arguments, args, kwargs, false, how);
+  auto specialisation = build(arguments, arguments.key.view(), args, kwargs, false, how);
   if (!specialisation || !specialisation->program) return explain(args, kwargs);
   return autoperfect::explain(*specialisation->program);
 }
@@ -164,8 +179,9 @@ std::string CompiledFunction::tune(PyObject* args, PyObject* kwargs, const TuneO
 nb::list CompiledFunction::oracle(PyObject* args, PyObject* kwargs) {
   Arguments arguments;
   key_of(arguments, args, kwargs);
-  auto specialisation = find(arguments.key.view());
-  if (!specialisation) specialisation = build(arguments, args, kwargs, false);
+  std::string_view key;
+  auto specialisation = find(arguments, key);
+  if (!specialisation) specialisation = build(arguments, key, args, kwargs, false);
   if (!specialisation || !specialisation->program)
     throw std::invalid_argument("[oracle] These arguments cannot be compiled.");
   return oracle_of(*specialisation->program, arguments.arrays);

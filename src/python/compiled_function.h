@@ -64,10 +64,14 @@ class CompiledFunction {
   void insert(std::string_view key, std::shared_ptr<Specialisation> specialisation);
   void forget(std::string_view key);
   bool is_worth_building(std::string_view key);
+  // The one for these types and layouts; or that for the types, once there are several for layouts. Null:
+  // neither is there, and `key` becomes what is to be built.
+  std::shared_ptr<Specialisation> find(const Arguments& arguments, std::string_view& key);
   Arrays trace(Build& build, const Arrays& placeholders);
   // Null: this call has to run as it is.
   std::shared_ptr<Specialisation> build(
       const Arguments& arguments,
+      std::string_view key,
       PyObject* args,
       PyObject* kwargs,
       bool keep_state,
@@ -86,6 +90,7 @@ class CompiledFunction {
   std::list<Entry> entries_;  // most recently used first
   std::unordered_map<std::string_view, std::list<Entry>::iterator> by_key_;
   std::unordered_set<size_t> seen_once_;  // hashes of keys
+  size_t layout_entries_ = 0;             // ever built
 };
 
 }  // namespace autoperfect::python

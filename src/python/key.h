@@ -23,6 +23,7 @@ class KeyWriter {
     number(size);
     write(data, size);
   }
+  size_t size() const { return large_.empty() ? size_ : large_.size(); }
   std::string_view view() const {
     return large_.empty() ? std::string_view(small_, size_) : std::string_view(large_);
   }

@@ -22,7 +22,8 @@ from tests.python import model_server  # noqa: E402
 WORDS = """
     autoperfect.graph autoperfect.kernel graph kernel abi math numerics axes in out row iota else inf nan true false
     return accumulate reassociate yes no budget ulp= abs= rel= const captured= inclusive= reverse= axes=[ axis=
-    keepdims=true f16 bf16 f32 f64 c64 bool u8 u16 u32 u64 i8 i16 i32 i64 -0.0 9223372036854775807
+    keepdims=true temp strides=[ strides=[?,1] offset= align=64 alias=%x
+    f16 bf16 f32 f64 c64 bool u8 u16 u32 u64 i8 i16 i32 i64 -0.0 9223372036854775807
     -9223372036854775808 144115188075855872 => ?i (j) %x[i,j] "choices" "message" "delta" "content" "finish_reason" "text_delta" "error" data: [DONE] ``` ~~~ <think> </think>
 """.split()
 

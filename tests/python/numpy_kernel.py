@@ -130,7 +130,8 @@ def parse(text):
         elif reader.at("}"):
             section = ""
         elif section == "abi":
-            kernel.buffers.append(parse_buffer(reader))
+            if buffer := parse_buffer(reader):
+                kernel.buffers.append(buffer)
         elif reader.take("axes"):
             parse_axes(reader, kernel)
         elif section == "math":
@@ -143,13 +144,18 @@ def parse(text):
 
 
 def parse_buffer(reader):
-    is_input = reader.next() == "in"
+    role = reader.next()
+    if role == "temp":
+        reader.tokens.clear()
+        return None
+    is_input = role == "in"
     name = reader.next()
     reader.expect(":")
     dtype = reader.next()
     reader.expect("[")
     dims = reader.listed("]", lambda: reader.next() if reader.take("?") else int(reader.next()))
-    reader.expect("row")
+    # Arrays say themselves how they lie, and temporaries hold nothing the math knows of.
+    reader.tokens.clear()
     return Buffer(name, is_input, dtype, dims)
 
 

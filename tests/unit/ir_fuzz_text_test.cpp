@@ -35,9 +35,17 @@ const std::string forms_seed =
     "    %y[i,2*j+1] = matmul(k) %x[i,k], %t[k,j] : f32\n    %z[p,j] = copy %t[%id[p],j+1] else 0.5 : f32\n"
     "    %m[4*j+p] = add %t[%id[p],j], %t[p,%id[p]] : f32\n  }\n  numerics {\n    accumulate f32\n  }\n}\n";
 
+const std::string abi_seed =
+    "autoperfect.kernel 1\nkernel @k {\n  abi {\n    in %x: f32[?i,?j] strides=[?,1] offset=3 align=16\n"
+    "    in %r: f32[4,8] strides=[-8,-1] offset=31\n    in %w: u32[?i,?j] row\n    out %y: f32[?i,?j] row "
+    "alias=%w\n    out %z: f32[4,8] row align=64\n    temp %t: f64[?j,3] row\n    temp %u: u8[] row\n  }\n"
+    "  math {\n    axes i=?4, j=?5, k=4, l=8\n    %c[i,j] = cast %w[i,j] : f32\n"
+    "    %y[i,j] = add %x[i,j], %c[i,j] : f32\n    %z[k,l] = copy %r[k,l] : f32\n  }\n  numerics {\n"
+    "    accumulate f32\n  }\n}\n";
+
 const std::string& any_seed(std::mt19937& random) {
-  const std::string* seeds[] = {&graph_seed, &kernel_seed, &forms_seed};
-  return *seeds[random() % 3];
+  const std::string* seeds[] = {&graph_seed, &kernel_seed, &forms_seed, &abi_seed};
+  return *seeds[random() % 4];
 }
 
 // Both parsers see every text. Returns whether one of them accepted it.
@@ -82,10 +90,22 @@ TEST(FuzzText, SurvivesRandomBytes) {
 }
 
 TEST(FuzzText, SurvivesMutations) {
-  ASSERT_TRUE(try_text(graph_seed) && try_text(kernel_seed) && try_text(forms_seed));
+  ASSERT_TRUE(try_text(graph_seed) && try_text(kernel_seed) && try_text(forms_seed) && try_text(abi_seed));
   const std::string alphabet = "%@[](){},:=+-*?.;\"\\\n 019aeijxz";
   const std::string words[] = {
-      "else 0.0", "else", "%id[p]", "cumsum(j)", "matmul(k)", "(k)", "[%id[p],", "%y"};
+      "else 0.0",
+      "else",
+      "%id[p]",
+      "cumsum(j)",
+      "matmul(k)",
+      "(k)",
+      "[%id[p],",
+      "%y",
+      "strides=[?,1]",
+      " offset=7",
+      " align=32",
+      " alias=%w",
+      "temp %v: f32[2] row\n"};
   fuzz(2, [&](std::mt19937& random) {
     auto text = any_seed(random);
     for (auto n = 1 + random() % 4; n > 0; --n) {

@@ -41,7 +41,8 @@ TEST(VerifyKernel, Axes) {
   EXPECT_EQ(after([](Kernel& k) { k.axes[1].size = INT64_MAX; }), Codes{"bad-size"});
   EXPECT_EQ(after([](Kernel& k) { k.axes.resize(65, Axis{"a", 1, false, {}}); })[0], "too-many-axes");
   EXPECT_EQ(after([](Kernel& k) { k.name = "a b"; }), Codes{"bad-name"});
-  EXPECT_EQ(after([](Kernel& k) { k.axes[1].dynamic = true; })[0], "dynamic-axes");
+  // A dynamic axis must be the size of every dimension it indexes, and nothing else may.
+  EXPECT_EQ(after([](Kernel& k) { k.axes[1].dynamic = true; })[0], "dynamic-index");
 }
 
 TEST(VerifyKernel, Buffers) {

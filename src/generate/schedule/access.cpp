@@ -22,7 +22,7 @@ std::vector<Extent> buffer_strides(const Kernel& kernel, BufferId b) {
   std::vector<Extent> strides(buffer.type.shape.size());
   Extent step = 1;
   for (size_t d = strides.size(); d-- > 0;) {
-    strides[d] = given.empty() ? step
+    strides[d] = given.empty()             ? step
                  : given[d] == free_stride ? Extent::dim(dim_of_stride(kernel, b, d))
                                            : Extent(given[d]);
     step = step.times(size_of_dimension(kernel, buffer, d));

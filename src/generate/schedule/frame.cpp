@@ -33,8 +33,7 @@ std::string renamed(
 }
 
 std::string dim_names(const Kernel& kernel, int depth) {
-  size_t count =
-      dim_of_axis(kernel, static_cast<AxisId>(kernel.axes.size())) + free_strides(kernel).size();
+  size_t count = dim_of_axis(kernel, static_cast<AxisId>(kernel.axes.size())) + free_strides(kernel).size();
   std::string text;
   for (size_t place = 0; place < count; ++place) {
     std::string number = std::to_string(place);
