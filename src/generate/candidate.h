@@ -60,7 +60,10 @@ struct SecondLaunch {
 // with `partial` only where there is a finish, and d0 only where an axis is dynamic; and both once more with
 // the ending `_unaligned`, right for buffers that do not begin at a multiple of 16 bytes.
 //
-// in/out: buffers in ABI order; dims: sizes of the dynamic axes in axis order; [begin, end): units.
+// in: inputs in ABI order; each pointer is where its layout counts from. out: outputs, then temporaries (the
+// runtime allocates them, one for all chunks; what they hold at first is undefined). An output may lie where
+// its `alias` lies. dims: sizes of the dynamic axes in axis order, then the free strides in the order of
+// buffers and dimensions (ir/layout.h); [begin, end): units.
 struct Candidate {
   std::string signature;  // of the kernel it is for
   std::string target;     // Target::name

@@ -82,6 +82,9 @@ def test_explain_names_the_lines():
     text = ap.explain(program, mx.random.normal((64, 96)))
     regions, rest = text.split("region 0")[1].split("not fused:", 1)
     assert line_of(program, 1) in regions and line_of(program, 3) in regions
+    # The values of its kernel that are made there.
+    made = [line for line in regions.splitlines() if line.startswith("  from ") and line_of(program, 1) in line]
+    assert len(made) == 1 and made[0].count(" %") >= 2
     sort = next(line for line in rest.splitlines() if "= sort" in line)
     assert line_of(program, 1) in sort and line_of(program, 2) in sort
 

@@ -130,6 +130,10 @@ std::string Body::load_within(
   std::string fill = literal(kernel_.buffers[a.buffer].type.dtype, a.at.literal);
   std::string within =
       ", j, " + std::string(tail ? "n" : "ap::W") + ", " + lo + ", " + hi + ", " + fill + ")";
+  // A broadcast dimension: one place for all lanes, but not all of them are inside.
+  bool some_lanes = nest_.vector_group >= 0 && bounded_by(access, {nest_.vector_group});
+  if (index.empty() && stride.is(0) && some_lanes)
+    return "ap::gather_within(" + at + ", ap::positions(j, ap::W) * 0" + within;
   if (!index.empty()) return "ap::gather_within(" + at + ", " + index + within;
   if (stride.is(0)) return "ap::uniform_within(" + at + ", " + lo + " < " + hi + ", " + fill + ")";
   bool zero = a.at.literal == 0 && !std::signbit(a.at.literal);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "generate/schedule/access.h"
+#include "ir/layout.h"
 
 namespace autoperfect::schedule {
 namespace {
@@ -52,6 +53,7 @@ class Finder {
   void collapse(bool swept);
   bool choose_loops();
   bool unit_stride_along(int group) const;
+  bool reads_strided_memory() const;
   bool one_sweep() const;
 
   const Kernel& kernel_;
@@ -134,6 +136,12 @@ bool Finder::unit_stride_along(int group) const {
   return unit || most < 0;
 }
 
+// Then no order of the loops may make its lanes neighbours.
+bool Finder::reads_strided_memory() const {
+  return std::any_of(
+      kernel_.buffers.begin(), kernel_.buffers.end(), [](const Buffer& buffer) { return !is_row(buffer); });
+}
+
 // Nothing that varies over a reduced axis waits for a reduction, and the order of elements does not matter.
 bool Finder::one_sweep() const {
   std::vector<bool> late(kernel_.values.size(), false);
@@ -161,8 +169,9 @@ bool Finder::choose_loops() {
       nest_.unit_groups.push_back(g);
     return true;
   }
-  if (!unit_stride_along(count - 1)) {
-    if (parallel == 0 || !unit_stride_along(parallel - 1)) return false;
+  bool across = parallel > 0 && unit_stride_along(parallel - 1);
+  if (!unit_stride_along(count - 1) && !across && !reads_strided_memory()) return false;
+  if (!unit_stride_along(count - 1) && across) {
     nest_.vector_group = parallel - 1;
     nest_.shape = parallel == 1 ? Shape::columns_flat : Shape::columns_rows;
     for (int g = 0; g + 1 < parallel; ++g)
