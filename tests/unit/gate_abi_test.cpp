@@ -12,8 +12,8 @@ namespace {
 
 Kernel kernel_of(const std::string& buffers, const std::string& math) {
   std::string text = "autoperfect.kernel 1\nkernel @k {\n  abi {\n" + buffers + "  }\n  math {\n" + math +
-                     "  }\n  numerics {\n    accumulate f32\n    reassociate yes\n    budget ulp=4 abs=0 "
-                     "rel=0\n  }\n}\n";
+                     "  }\n  numerics {\n    accumulate f32\n    reassociate yes\n    budget ulp=4.0 "
+                     "abs=0.0 rel=0.0\n  }\n}\n";
   auto kernel = parse_kernel(text);
   EXPECT_TRUE(kernel.ok()) << format(kernel.errors(), text);
   return kernel ? *kernel : Kernel{};
