@@ -44,7 +44,7 @@ struct JobRun {
   std::vector<JobChunk> chunks;
   std::vector<Arena> outputs;    // and temporaries
   std::vector<int64_t> aliases;  // per output: the input that lies in its arena instead, or -1
-  Arena reached;  // of a counted build: a byte for each arm
+  Arena reached;                 // of a counted build: a byte for each arm
 };
 
 // What the helper is to give up, and what it must be able to.

@@ -14,12 +14,11 @@ class Orderer {
 
   Kernel run() {
     for (size_t b = 0; b < kernel_.buffers.size(); ++b)
-      for (auto part : parts_of(static_cast<BufferId>(b)))
+      for (auto part : parts_of(static_cast<BufferId>(b))) {
+        roots_.push_back(part);
         visit(part);
-    for (const auto& buffer : kernel_.buffers)
-      for (auto axis : buffer.dynamic_dims)
-        number(axis);
-    number_rest(all_axes());
+      }
+    number_axes();
     return rebuilt();
   }
 
@@ -72,12 +71,34 @@ class Orderer {
 
   int64_t size_of(AxisId axis) const { return kernel_.axes[axis].dynamic ? -1 : kernel_.axes[axis].size; }
 
-  void number_axes_of(const KernelValue& value) {
-    number(value.store);
-    for (const auto& operand : value.operands) {
-      if (operand.kind == KernelOperand::Kind::load) number(operand.index);
-      if (operand.kind == KernelOperand::Kind::iota) number(operand.id);
+  // As the outputs lie; then as the loads do, those of most axes first: the others only broadcast.
+  void number_axes() {
+    for (auto v : roots_)
+      number(kernel_.values[v].store);
+    std::vector<const KernelOperand*> loads;
+    for (auto v : values_)
+      for (const auto& operand : kernel_.values[v].operands)
+        if (operand.kind == KernelOperand::Kind::load) loads.push_back(&operand);
+    auto axes_in = [](const KernelOperand* load) {
+      size_t count = 0;
+      for (const auto& affine : load->index)
+        count += affine.terms.size();
+      return count;
+    };
+    std::stable_sort(loads.begin(), loads.end(), [&](auto* a, auto* b) { return axes_in(a) > axes_in(b); });
+    for (const auto* load : loads)
+      number(load->index);
+    for (auto v : values_) {
+      const auto& value = kernel_.values[v];
+      for (const auto& operand : value.operands)
+        if (operand.kind == KernelOperand::Kind::iota) number(operand.id);
+      number_rest(value.axes);
+      number_rest(value.reduced);
     }
+    for (const auto& buffer : kernel_.buffers)
+      for (auto axis : buffer.dynamic_dims)
+        number(axis);
+    number_rest(all_axes());
   }
 
   // Last first, as a stack takes them.
@@ -98,13 +119,10 @@ class Orderer {
       if (new_value_[v] >= 0) continue;
       const auto& value = kernel_.values[v];
       if (!is_ready) {
-        number_axes_of(value);
         stack.push_back({v, true});
         push_needed(value, stack);
         continue;
       }
-      number_rest(value.axes);
-      number_rest(value.reduced);
       new_value_[v] = static_cast<KernelValueId>(values_.size());
       values_.push_back(v);
     }
@@ -157,7 +175,7 @@ class Orderer {
 
   const Kernel& kernel_;
   std::vector<AxisId> new_axis_, axes_;
-  std::vector<KernelValueId> new_value_, values_;
+  std::vector<KernelValueId> new_value_, values_, roots_;
 };
 
 }  // namespace

@@ -165,7 +165,8 @@ TEST_F(DispatchAbi, AnInputGivenTwiceOrSeenAsAViewIsNotTaken) {
   EXPECT_TRUE(mx::array_equal(view, mx::slice(numbers(50, 4) + array(1.0f), {0, 0}, {10, 4})).item<bool>());
 }
 
-void with_temporary(const void* const* in, void* const* out, void*, void*, const long* dims, long begin, long end) {
+void with_temporary(
+    const void* const* in, void* const* out, void*, void*, const long* dims, long begin, long end) {
   auto* x = static_cast<const float*>(in[0]);
   auto* y = static_cast<float*>(out[0]);
   auto* t = static_cast<float*>(out[1]);

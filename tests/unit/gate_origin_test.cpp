@@ -1,9 +1,8 @@
 // What the gate says of a wrong element: the statement it comes from, and the lines of the program.
-#include "gate/origin.h"
-
 #include <gtest/gtest.h>
 
 #include "gate/judge.h"
+#include "gate/origin.h"
 #include "ir/graph_text.h"
 #include "ir/kernel_text.h"
 #include "lower/lower.h"
@@ -38,16 +37,17 @@ TEST(Origin, IsTheStatementOfTheElement) {
   auto kernel = of_a_program();
   EXPECT_EQ(
       describe_origin(kernel, 0, 10),  // [1, 2]
-      "; %y[i,2*j] = sub %x[i,j], %mean[i] : f32 computed at program.py:12 in f, %mean at program.py:11 in f");
-  EXPECT_EQ(describe_origin(kernel, 0, 3), "; %y[i,2*j+1] = exp %x[i,j] : f32 computed at program.py:20 in f");
+      "; %y[i,2*j] = sub %x[i,j], %mean[i] : f32 computed at program.py:12 in f, %mean at program.py:11 in "
+      "f");
+  EXPECT_EQ(
+      describe_origin(kernel, 0, 3), "; %y[i,2*j+1] = exp %x[i,j] : f32 computed at program.py:20 in f");
   EXPECT_EQ(
       describe_origin(kernel, 1, 1),
       "; %n[i] = neg %total[i] : f32 computed at program.py:20 in f, %total at program.py:11 in f");
 }
 
 TEST(Origin, OfATextIsItsLine) {
-  EXPECT_EQ(
-      describe_origin(centred(), 0, 1), "; %y[i,2*j+1] = exp %x[i,j] : f32 computed at line 14");
+  EXPECT_EQ(describe_origin(centred(), 0, 1), "; %y[i,2*j+1] = exp %x[i,j] : f32 computed at line 14");
 }
 
 TEST(Origin, OutputsAreJudgedInTheOrderTheyAreComputed) {
@@ -70,7 +70,8 @@ TEST(Origin, OutputsAreJudgedInTheOrderTheyAreComputed) {
 // The way from graph nodes to values, and nothing hashed has any of it.
 TEST(Origin, ValuesOfALoweredKernelKnowTheirNodes) {
   std::string text =
-      "autoperfect.graph 1\ngraph @f(%x: f32[4,8], %w: f32[8]) {\n  %s = sum %x axes=[1] keepdims=true : f32[4,1]\n"
+      "autoperfect.graph 1\ngraph @f(%x: f32[4,8], %w: f32[8]) {\n  %s = sum %x axes=[1] keepdims=true : "
+      "f32[4,1]\n"
       "  %d = sub %x, %s : f32[4,8]\n  %y = mul %d, %w : f32[4,8]\n  return %y\n}\n";
   auto graph = *parse_graph(text);
   Region region;

@@ -28,7 +28,8 @@ const std::string& good_text() {
       "    %y[i,j] = mul %s[i,j], %t[i] : f32\n"
       "    %y[i,j+8] = copy %g[i,j] : f32\n"
       "    %z[d,j] = add %r[d,j], 1.0 : f32\n"
-      "  }\n  numerics {\n    accumulate f32\n    reassociate yes\n    budget ulp=4.0 abs=0.0 rel=0.0\n  }\n}\n";
+      "  }\n  numerics {\n    accumulate f32\n    reassociate yes\n    budget ulp=4.0 abs=0.0 rel=0.0\n  "
+      "}\n}\n";
   return text;
 }
 
