@@ -12,7 +12,8 @@ namespace autoperfect {
 // anew:
 //   pass 0: in one piece (with partial results: in the pieces the runtime makes), buffers ending with their
 //   pages; pass 1: families in reverse order, in uneven pieces, last piece first, buffers beginning with
-//   their pages, and outputs that may take the memory of an input in it; pass 2: as pass 0, over another poison.
+//   their pages, and outputs that may take the memory of an input in it; pass 2: as pass 0, over another
+//   poison.
 constexpr int passes = 3;
 constexpr int aliased_pass = 1;
 
