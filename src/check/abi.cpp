@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/layout.h"
+
 namespace autoperfect::code {
 
 bool Abi::has(std::string_view name) const {
@@ -27,10 +29,10 @@ SizeOf sizes_of(const Kernel& kernel, bool dynamic) {
 Abi make_abi(const Kernel& kernel, std::string_view language, Part part) {
   Abi abi;
   abi.kernel = with_neutral_names(kernel);
-  for (const auto& buffer : abi.kernel.buffers)
-    (buffer.role == BufferRole::in ? abi.inputs : abi.outputs).push_back(buffer.name);
   for (const auto& axis : abi.kernel.axes)
     (axis.dynamic ? abi.ranges : abi.constants).push_back(size_name(axis));
+  for (const auto& stride : free_strides(abi.kernel))
+    abi.ranges.push_back(stride_name(abi.kernel.buffers[stride.buffer], stride.dimension));
   if (language == "cpu" && part == Part::kernel) {
     abi.pointers = {"scratch", "partial"};
     abi.ranges.insert(abi.ranges.end(), {"begin", "end"});
@@ -40,6 +42,12 @@ Abi make_abi(const Kernel& kernel, std::string_view language, Part part) {
     abi.constants.push_back("partial_step");
   } else if (language == "cuda") {
     abi.pointers = {"shared"};
+  }
+  for (const auto& buffer : abi.kernel.buffers) {
+    if (buffer.role == BufferRole::temp)
+      abi.pointers.push_back(buffer.name);
+    else
+      (buffer.role == BufferRole::in ? abi.inputs : abi.outputs).push_back(buffer.name);
   }
   return abi;
 }

@@ -16,8 +16,8 @@ enum class Part : uint8_t { kernel, finish };
 struct Abi {
   Kernel kernel;  // with neutral names
   std::vector<std::string> inputs, outputs;
-  std::vector<std::string> pointers;   // memory besides buffers: scratch, partial...
-  std::vector<std::string> ranges;     // numbers that differ from launch to launch: begin, end, dynamic sizes
+  std::vector<std::string> pointers;   // other memory: temporaries, scratch, partial...
+  std::vector<std::string> ranges;     // numbers of a launch: begin, end, dynamic sizes, free strides
   std::vector<std::string> constants;  // static sizes
 
   bool has(std::string_view name) const;

@@ -11,6 +11,7 @@
 #include "check/names.h"
 #include "check/wrap.h"
 #include "ir/kernel_text.h"
+#include "ir/layout.h"
 
 namespace autoperfect::code {
 
@@ -30,7 +31,7 @@ class CodeCheck {
       : kernel_(kernel), draft_(draft), source_(draft.source), vocabulary_(vocabulary(draft.language)) {}
 
   Result<Checked> run(const Target& target) {
-    check_dtypes();
+    check_kernel();
     if (!is_text(source_, errors_)) return errors_.take();
     check_traps();
     auto lexed = lex(source_, errors_);
@@ -52,10 +53,15 @@ class CodeCheck {
   }
 
  private:
-  void check_dtypes() {
+  void check_kernel() {
     for (const auto& buffer : kernel_.buffers) {
       if (buffer.type.dtype == Dtype::c64)
         errors_.add("unsupported", "kernels of complex numbers are not written by others", {1, 1, 1});
+      if (draft_.language != "cpu" && (!is_row(buffer) || buffer.role == BufferRole::temp))
+        errors_.add(
+            "unsupported",
+            fmt::format("'{}' is not row, or a temporary: such kernels are written for the CPU", buffer.name),
+            {1, 1, 1});
     }
   }
 

@@ -57,7 +57,7 @@ class MlxCheck {
     for (const auto& buffer : kernel_.buffers) {
       if (buffer.role == BufferRole::in) {
         parameters.push_back(fmt::format("{}: \"{}\"", buffer.name, to_string(buffer.type)));
-      } else {
+      } else if (buffer.role == BufferRole::out) {
         results.push_back(buffer.name);
       }
     }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "ir/layout.h"
+
 namespace autoperfect::code {
 
 namespace {
@@ -42,6 +44,10 @@ std::string declare_sizes(const Abi& abi, std::string_view language) {
       }
     }
   }
+  if (language != "cpu") return text;
+  for (const auto& [buffer, dimension] : free_strides(abi.kernel))
+    text += fmt::format(
+        "const long {} = ap_dims[{}]; ", stride_name(abi.kernel.buffers[buffer], dimension), dynamic++);
   return text;
 }
 

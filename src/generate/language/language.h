@@ -19,9 +19,13 @@ struct Draft {
 
 const std::vector<std::string_view>& languages();  // "mlx", "cpu", "cuda", "metal"
 
-// The kernel in the names that drafts, prompts and evidence use: buffers in0, in1, ..., out0, ...; axes i, j,
-// k, l, m, n, a6, ...; values t0, t1, ...; @region. A stored value has the name of its buffer. Ids stay.
+// The kernel in the names that drafts, prompts and evidence use: buffers in0, in1, ..., out0, ..., tmp0, ...;
+// axes i, j, k, l, m, n, a6, ...; values t0, t1, ...; @region. A stored value has the name of its buffer. Ids
+// stay.
 Kernel with_neutral_names(Kernel kernel);
+
+// What a draft finds the stride of a dimension declared as, where it is told at launch: s_in0_1.
+std::string stride_name(const Buffer& buffer, size_t dimension);
 
 // The allowed language: launch line, what the code finds declared, every function with its cost and accuracy,
 // what is allowed and what is not, and one small complete draft of another kernel. Deterministic.

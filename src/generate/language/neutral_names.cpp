@@ -18,15 +18,23 @@ const std::vector<std::string_view>& languages() {
 
 Kernel with_neutral_names(Kernel kernel) {
   kernel.name = "region";
-  int inputs = 0, outputs = 0, values = 0;
-  for (auto& buffer : kernel.buffers)
-    buffer.name =
-        buffer.role == BufferRole::in ? "in" + std::to_string(inputs++) : "out" + std::to_string(outputs++);
+  int inputs = 0, outputs = 0, temporaries = 0, values = 0;
+  for (auto& buffer : kernel.buffers) {
+    if (buffer.role == BufferRole::in)
+      buffer.name = "in" + std::to_string(inputs++);
+    else
+      buffer.name = buffer.role == BufferRole::out ? "out" + std::to_string(outputs++)
+                                                   : "tmp" + std::to_string(temporaries++);
+  }
   for (size_t a = 0; a < kernel.axes.size(); ++a)
     kernel.axes[a].name = axis_name(a);
   for (auto& value : kernel.values)
     value.name = value.output >= 0 ? kernel.buffers[value.output].name : "t" + std::to_string(values++);
   return kernel;
+}
+
+std::string stride_name(const Buffer& buffer, size_t dimension) {
+  return "s_" + buffer.name + "_" + std::to_string(dimension);
 }
 
 }  // namespace autoperfect

@@ -7,6 +7,7 @@
 
 #include "generate/language/language.h"
 #include "generate/language/vocabulary.h"
+#include "ir/layout.h"
 #include "ir/shape.h"
 #include "lower/mlx_names.h"
 
@@ -152,17 +153,54 @@ std::string shape_of(const Kernel& kernel, const Buffer& buffer) {
   return "[" + text + "]";
 }
 
+// Behind the shape: where an element lies, what it is for.
+std::string remark(const Buffer& buffer) {
+  if (buffer.role == BufferRole::temp) return "  temporary: one for all threads, undefined at first";
+  if (is_row(buffer)) return "";
+  std::string indices, place;
+  const auto strides = strides_of(buffer);
+  if (buffer.layout.offset != 0) place = std::to_string(buffer.layout.offset);
+  for (size_t d = 0; d < strides.size(); ++d) {
+    indices += fmt::format("{}x{}", d > 0 ? ", " : "", d);
+    if (strides[d] == 0) continue;
+    const bool told = strides[d] == free_stride;
+    place += fmt::format(
+        "{}x{}*{}",
+        place.empty() ? "" : " + ",
+        d,
+        told ? stride_name(buffer, d) : std::to_string(strides[d]));
+  }
+  return fmt::format("  element [{}] is {}[{}]", indices, buffer.name, place.empty() ? "0" : place);
+}
+
+// Only on the CPU is memory ever donated.
+std::string how_buffers_lie(const Kernel& kernel, std::string_view language) {
+  std::string aliases;
+  for (const auto& buffer : kernel.buffers) {
+    if (buffer.alias < 0 || language != "cpu") continue;
+    aliases += fmt::format(
+        "{}{} may be {}", aliases.empty() ? "" : ", ", buffer.name, kernel.buffers[buffer.alias].name);
+  }
+  const bool dense = std::all_of(kernel.buffers.begin(), kernel.buffers.end(), is_row);
+  std::string text =
+      dense ? "buffers are dense and row-major" : "buffers are dense and row-major but where a place is said";
+  if (aliases.empty()) return text + ", and do not overlap";
+  return fmt::format(
+      "{}; {}: read an element of it before you store there; others do not overlap", text, aliases);
+}
+
 // What the draft finds declared.
 std::string declared(const Kernel& kernel, std::string_view language) {
-  std::string text = "Declared for you (buffers are dense and row-major, and do not overlap):\n";
+  std::string text = fmt::format("Declared for you ({}):\n", how_buffers_lie(kernel, language));
   for (const auto& buffer : kernel.buffers) {
     const bool is_input = buffer.role == BufferRole::in;
     text += fmt::format(
-        "  {}{}* {}  {}\n",
+        "  {}{}* {}  {}{}\n",
         is_input ? "const " : "",
         element_type(buffer.type.dtype, language),
         buffer.name,
-        shape_of(kernel, buffer));
+        shape_of(kernel, buffer),
+        remark(buffer));
   }
   for (const auto& axis : kernel.axes) {
     if (axis.dynamic) {
@@ -175,6 +213,11 @@ std::string declared(const Kernel& kernel, std::string_view language) {
       text += fmt::format("  constexpr long n_{} = {}\n", axis.name, axis.size);
     }
   }
+  for (const auto& [buffer, dimension] : free_strides(kernel))
+    text += fmt::format(
+        "  const long {}  stride of {}, in elements, from 0\n",
+        stride_name(kernel.buffers[buffer], dimension),
+        kernel.buffers[buffer].name);
   if (language == "cpu") text += "  const long begin, end; char* scratch; char* partial\n";
   return text;
 }
@@ -213,13 +256,15 @@ std::string functions_of(const Vocabulary& vocabulary) {
 std::string mlx_reference(const Kernel& kernel) {
   std::string text(mlx_form);
   text += "Declared for you:\n";
-  for (const auto& buffer : kernel.buffers)
+  for (const auto& buffer : kernel.buffers) {
+    if (buffer.role == BufferRole::temp) continue;
     text += fmt::format(
         "  {} {}: {} {}\n",
         buffer.role == BufferRole::in ? "input" : "output",
         buffer.name,
         mlx_dtype(buffer.type.dtype),
         to_string(buffer.type.shape));
+  }
   const auto functions = mlx_functions();
   text += fmt::format(
       "Functions: mx.{}; x.astype(dtype), x[start:stop:step, ...]\n", fmt::join(functions, " mx."));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/layout.h"
 #include "support/number.h"
 
 namespace autoperfect::prompt {
@@ -104,13 +105,23 @@ std::string how_to_read(const Kernel& kernel) {
   std::string text =
       R"(- `%t[i,j] = op a, b : dtype` defines a value for every i and j. Operations mean what those of the
   same name in `mlx.core` mean. A number is rounded to the type of the operands beside it.
-- `%in0[i,j]` is an element of a buffer; its indices are sums of axes and numbers. Buffers are dense,
-  row-major, and do not overlap. A value with the name of an output is stored there, at the indices on
-  the left.
+- `%in0[i,j]` is an element of a buffer; its indices are sums of axes and numbers. A `row` buffer is dense
+  and row-major. A value with the name of an output is stored there, at the indices on the left.
 )";
   auto add = [&](bool applies, const char* line) {
     if (applies) text += line;
   };
+  auto any_buffer = [&](auto is) { return std::any_of(kernel.buffers.begin(), kernel.buffers.end(), is); };
+  add(any_buffer([](const Buffer& b) { return !is_row(b); }),
+      R"(- `strides=[8,1] offset=4`: element [a,b] of that input is 4 + 8*a + b elements from its pointer. A stride
+  `?` is told at launch.
+)");
+  add(any_buffer([](const Buffer& b) { return b.role == BufferRole::temp; }),
+      R"(- `temp` is scratch memory of one launch. No value lies in it; use it or not.
+)");
+  add(any_buffer([](const Buffer& b) { return b.alias >= 0; }),
+      R"(- `alias=%in0`: on the CPU that output may be given the memory of in0; a kernel is right both ways.
+)");
   add(any_op(kernel, OpClass::reduction),
       R"(- `sum(j) a` reduces over all of axis j; `max`, `prod`, `argmax` and the like do the same.
 )");

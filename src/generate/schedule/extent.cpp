@@ -23,6 +23,10 @@ int64_t Extent::fixed() const {
   return found == terms_.end() ? 0 : found->second;
 }
 
+bool Extent::is_multiple_of(int64_t n) const {
+  return std::all_of(terms_.begin(), terms_.end(), [&](const auto& term) { return term.second % n == 0; });
+}
+
 Extent Extent::plus(const Extent& other) const {
   Extent sum = *this;
   for (const auto& [dims, factor] : other.terms_)

@@ -17,7 +17,8 @@ class Extent {
   bool operator==(const Extent&) const = default;
   bool is(int64_t n) const { return is_fixed() && fixed() == n; }
   bool is_fixed() const { return terms_.empty() || (terms_.size() == 1 && terms_.begin()->first.empty()); }
-  int64_t fixed() const;  // the part without dims
+  int64_t fixed() const;                 // the part without dims
+  bool is_multiple_of(int64_t n) const;  // whatever the dims are
 
   Extent plus(const Extent& other) const;
   Extent times(const Extent& other) const;

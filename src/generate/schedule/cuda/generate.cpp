@@ -8,6 +8,7 @@
 #include "generate/schedule/parts.h"
 #include "generate/schedule/tiles.h"
 #include "ir/kernel_text.h"
+#include "ir/layout.h"
 
 namespace autoperfect::schedule::cuda {
 namespace {
@@ -41,9 +42,18 @@ Mapping with_threads(const Nest& nest, Mapping mapping, int threads) {
   return mapping;
 }
 
+// A launch is told the size of one axis, and no strides.
+bool is_told_enough(const Kernel& kernel) {
+  auto open = std::count_if(kernel.axes.begin(), kernel.axes.end(), [](const Axis& a) { return a.dynamic; });
+  return open <= 1 && std::all_of(kernel.buffers.begin(), kernel.buffers.end(), [](const Buffer& buffer) {
+           return is_row(buffer) && buffer.role != BufferRole::temp;
+         });
+}
+
 }  // namespace
 
 std::vector<Candidate> generate(const Kernel& kernel, const Target& target) {
+  if (!is_told_enough(kernel)) return {};
   auto kernels = split_into_parts(kernel);
   std::vector<Choices> each;
   size_t count = 0;

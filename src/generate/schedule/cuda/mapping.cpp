@@ -9,10 +9,6 @@ constexpr int most_threads = 1024;
 constexpr int most_kept_words = 96;  // registers of a thread for what it keeps
 constexpr int64_t large_bytes = int64_t{1} << 22;
 
-bool divides(int pack, const Extent& extent) {
-  return extent.fixed % pack == 0 && extent.dynamic % pack == 0;
-}
-
 bool is_arg(const KernelValue& value) {
   return value.op == Op::argmax || value.op == Op::argmin;
 }
@@ -63,7 +59,7 @@ class Chooser {
 };
 
 bool Chooser::packs_fit(int pack, bool tail) const {
-  if (!tail && !divides(pack, nest_.groups[nest_.vector_group].size)) return false;
+  if (!tail && !nest_.groups[nest_.vector_group].size.is_multiple_of(pack)) return false;
   return std::all_of(nest_.accesses.begin(), nest_.accesses.end(), [&](const Access& access) {
     bool along = access.strides[nest_.vector_group].is(1) && access.gathers.empty() && access.guards.empty();
     return !along || moves_packs(kernel_, nest_, passes_, access, pack);
@@ -139,9 +135,9 @@ void Chooser::rows() {
       if (slices > 1) found_.push_back({Kind::rows, width, 256, 256, 0, 4, slices, false});
     }
   }
-  bool dynamic = nest_.groups[nest_.vector_group].size.dynamic != 0;
+  bool dynamic = !nest_.groups[nest_.vector_group].size.is_fixed();
   for (int g : nest_.inner_groups)
-    dynamic = dynamic || nest_.groups[g].size.dynamic != 0;
+    dynamic = dynamic || !nest_.groups[g].size.is_fixed();
   if (passes_.count > 1 && !scans_ && !dynamic)
     for (int64_t elements : {16, 32, 8, 64})
       add_row(width, packs, elements);
@@ -200,13 +196,13 @@ bool moves_packs(
   if (nest.vector_group < 0 || !access.strides[nest.vector_group].is(1) || access.tiled) return false;
   for (auto& gather : access.gathers)
     if (passes.varies[gather.value] || nest.along_lanes(kernel.values[gather.value]) ||
-        !divides(pack, gather.stride))
+        !gather.stride.is_multiple_of(pack))
       return false;
   for (auto& guard : access.guards)
     if (guard.steps[nest.vector_group] != 0) return false;
   for (size_t g = 0; g < nest.groups.size(); ++g)
-    if (static_cast<int>(g) != nest.vector_group && !divides(pack, access.strides[g])) return false;
-  return divides(pack, access.offset);
+    if (static_cast<int>(g) != nest.vector_group && !access.strides[g].is_multiple_of(pack)) return false;
+  return access.offset.is_multiple_of(pack);
 }
 
 bool can_slice(const Kernel& kernel, const Passes& passes) {
@@ -227,12 +223,13 @@ int64_t packs_of_row(const Nest& nest, int pack) {
 std::vector<Mapping> tile_mappings(const Kernel& kernel, const Nest& nest) {
   int pack = 2;
   for (int g : {nest.vector_group, nest.inner_groups[0]})
-    if (!divides(pack, nest.groups[g].size)) pack = 1;
+    if (!nest.groups[g].size.is_multiple_of(pack)) pack = 1;
   for (auto& access : nest.accesses) {
     if (!access.tiled) continue;
-    bool fits = size_of(kernel.buffers[access.buffer].type.dtype) == pack && divides(pack, access.offset);
+    bool fits =
+        size_of(kernel.buffers[access.buffer].type.dtype) == pack && access.offset.is_multiple_of(pack);
     for (size_t g = 0; g < nest.groups.size(); ++g)
-      fits = fits && (static_cast<int>(g) == nest.inner_groups[0] || divides(pack, access.strides[g]));
+      fits = fits && (static_cast<int>(g) == nest.inner_groups[0] || access.strides[g].is_multiple_of(pack));
     if (!fits) pack = 1;
   }
   std::vector<Mapping> found;

@@ -16,10 +16,10 @@ std::string product(const Nest& nest, const std::vector<int>& groups, int64_t fa
   std::string dynamic;
   for (int g : groups) {
     auto& size = nest.groups[g].size;
-    if (size.dynamic)
-      dynamic = size.text();
+    if (size.is_fixed())
+      factor *= size.fixed();
     else
-      factor *= size.fixed;
+      dynamic = size.text();
   }
   if (dynamic.empty()) return std::to_string(factor);
   return factor == 1 ? dynamic : dynamic + " * " + std::to_string(factor);
@@ -37,8 +37,7 @@ void PartWriter::over_blocks(const std::string& count) {
 // Whether the last pack along the lanes may be short; its elements then go one by one.
 bool PartWriter::short_pack() const {
   if (nest_.vector_group < 0) return false;
-  auto& size = nest_.groups[nest_.vector_group].size;
-  return size.fixed % mapping_.pack != 0 || size.dynamic % mapping_.pack != 0;
+  return !nest_.groups[nest_.vector_group].size.is_multiple_of(mapping_.pack);
 }
 
 void PartWriter::pack_at(const std::string& j, int sweep, const std::string& guard) {
