@@ -120,7 +120,8 @@ struct Kernel {
   std::vector<Axis> axes;
   std::vector<KernelValue> values;  // each operand value is defined earlier
   Numerics numerics;
-  Where where = {}, accumulate_where = {}, budget_where = {};  // of the name and two lines of the numerics
+  // Of the name, and of lines of the numerics.
+  Where where = {}, accumulate_where = {}, wide_where = {}, budget_where = {};
   // Of the program it was lowered from; `where.line` of a value counts from 1 in here. Null: it was a text.
   std::shared_ptr<const std::vector<std::string>> lines = {};
 };

@@ -56,6 +56,7 @@ const std::vector<KernelInvariant>& kernel_invariants() {
       {"incomplete-store", 9, "parts of an output cover it together, each element once"},
       {"bad-accumulate", 10, "sums accumulate in a floating dtype: f32"},
       {"bad-budget", 10, "budgets are finite and not negative"},
+      {"nothing-to-widen", 10, "leave 'wide' out: no value is f16 or bf16"},
       {"bad-alias", 11, "an output takes the memory of an input: out %y: f32[8] row alias=%x"},
       {"alias-twice", 11, "an input gives its memory to one output"},
       {"alias-hazard",

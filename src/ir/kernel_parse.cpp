@@ -80,6 +80,7 @@ bool parse_numerics(State& state) {
   for (auto [name, field] :
        {std::pair("reassociate", &Numerics::reassociate), std::pair("wide", &Numerics::wide)}) {
     if (!reader.take(name)) continue;
+    if (name == std::string_view("wide")) state.kernel.wide_where = where;
     state.kernel.numerics.*field = reader.at("yes");
     if (reader.take("yes") || reader.take("no")) return true;
     reader.report_unexpected("'yes' or 'no'");

@@ -305,11 +305,7 @@ class KernelVerifier {
           kernel_.accumulate_where);
     }
     if (numerics.wide && !has_halves(kernel_))
-      report(
-          "nothing-to-widen",
-          "the kernel is wide, but no value of it is f16 or bf16",
-          {},
-          "leave 'wide' out");
+      report("nothing-to-widen", "the kernel is wide, but no value of it is f16 or bf16", kernel_.wide_where);
     for (double budget : {numerics.ulp, numerics.abs, numerics.rel}) {
       if (!(budget >= 0) || std::isinf(budget))
         report("bad-budget", "an error budget is not a finite positive number", kernel_.budget_where);
