@@ -73,7 +73,7 @@ def test_explain_says_how_inputs_lie():
         return mx.exp(x) * w
 
     x, w = mx.eval(a := numbers(1024, 1024).T) or a, numbers(1024, 1024)
-    text = ap.compile(turned).explain(x, w)
+    text = ap.explain(ap.compile(turned), x, w)
     assert "strided: eager" in text  # it was tried, whatever won
 
 
@@ -96,6 +96,6 @@ def test_shapeless_kernels_leave_every_size_open_that_they_can():
     for rows, columns in ((64, 96), (80, 96), (64, 33), (7, 5)):
         x, w = numbers(rows, columns), numbers(columns)
         agree([compiled(x, w)], [scaled(x, w)])
-        text = compiled.explain(x, w)
+        text = ap.explain(compiled, x, w)
         signatures |= {line.split()[1] for line in text.splitlines() if line.startswith("  signature:")}
-    assert len(signatures) <= 1
+    assert len(signatures) == 1

@@ -172,7 +172,7 @@ const std::multimap<std::string, Break> mutations = {
     {"stored-twice", [](Kernel& k) { k.values[5].store[1].offset = 7; }},
     {"incomplete-store", [](Kernel& k) { k.values.erase(k.values.begin() + 5); }},
     {"bad-accumulate", [](Kernel& k) { k.numerics.accumulate = Dtype::i32; }},
-    {"nothing-to-widen", [](Kernel& k) { k.numerics.wide = true; }},
+    {"nothing-to-widen", [](Kernel& k) { k.numerics.wide = true, k.wide_where = k.budget_where; }},
     {"bad-budget", [](Kernel& k) { k.numerics.rel = -1; }},
     {"bad-budget", [](Kernel& k) { k.numerics.ulp = std::nan(""); }},
     {"bad-alias", [](Kernel& k) { k.buffers[4].alias = 3; }},

@@ -163,12 +163,11 @@ std::string remark(const Buffer& buffer) {
   for (size_t d = 0; d < strides.size(); ++d) {
     indices += fmt::format("{}x{}", d > 0 ? ", " : "", d);
     if (strides[d] == 0) continue;
-    const bool told = strides[d] == free_stride;
-    place += fmt::format(
-        "{}x{}*{}",
-        place.empty() ? "" : " + ",
-        d,
-        told ? stride_name(buffer, d) : std::to_string(strides[d]));
+    place += fmt::format("{}x{}", place.empty() ? "" : " + ", d);
+    if (strides[d] == free_stride)
+      place += "*" + stride_name(buffer, d);
+    else if (strides[d] != 1)
+      place += "*" + std::to_string(strides[d]);
   }
   return fmt::format("  element [{}] is {}[{}]", indices, buffer.name, place.empty() ? "0" : place);
 }
@@ -182,11 +181,11 @@ std::string how_buffers_lie(const Kernel& kernel, std::string_view language) {
         "{}{} may be {}", aliases.empty() ? "" : ", ", buffer.name, kernel.buffers[buffer.alias].name);
   }
   const bool dense = std::all_of(kernel.buffers.begin(), kernel.buffers.end(), is_row);
-  std::string text =
-      dense ? "buffers are dense and row-major" : "buffers are dense and row-major but where a place is said";
+  std::string text = "buffers are dense and row-major";
+  if (!dense) text += " but where a place is said";
   if (aliases.empty()) return text + ", and do not overlap";
   return fmt::format(
-      "{}; {}: read an element of it before you store there; others do not overlap", text, aliases);
+      "{};\n{}: read an element of it before you store there; others do not overlap", text, aliases);
 }
 
 // What the draft finds declared.

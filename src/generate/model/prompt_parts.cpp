@@ -99,6 +99,25 @@ std::string metal(const Target& t) {
       time_text(t.launch_seconds));
 }
 
+// What is said of buffers, apart from their elements.
+std::string layouts(const Kernel& kernel) {
+  std::string text;
+  auto add = [&](auto applies, const char* line) {
+    if (std::any_of(kernel.buffers.begin(), kernel.buffers.end(), applies)) text += line;
+  };
+  add([](const Buffer& b) { return !is_row(b); },
+      R"(- `strides=[8,1] offset=4`: element [a,b] of that input is 4 + 8*a + b elements from its pointer. A stride
+  `?` is told at launch.
+)");
+  add([](const Buffer& b) { return b.role == BufferRole::temp; },
+      R"(- `temp` is scratch memory of one launch. No value lies in it; use it or not.
+)");
+  add([](const Buffer& b) { return b.alias >= 0; },
+      R"(- `alias=%in0`: on the CPU that output may be given the memory of in0; a kernel is right both ways.
+)");
+  return text;
+}
+
 }  // namespace
 
 std::string how_to_read(const Kernel& kernel) {
@@ -111,17 +130,7 @@ std::string how_to_read(const Kernel& kernel) {
   auto add = [&](bool applies, const char* line) {
     if (applies) text += line;
   };
-  auto any_buffer = [&](auto is) { return std::any_of(kernel.buffers.begin(), kernel.buffers.end(), is); };
-  add(any_buffer([](const Buffer& b) { return !is_row(b); }),
-      R"(- `strides=[8,1] offset=4`: element [a,b] of that input is 4 + 8*a + b elements from its pointer. A stride
-  `?` is told at launch.
-)");
-  add(any_buffer([](const Buffer& b) { return b.role == BufferRole::temp; }),
-      R"(- `temp` is scratch memory of one launch. No value lies in it; use it or not.
-)");
-  add(any_buffer([](const Buffer& b) { return b.alias >= 0; }),
-      R"(- `alias=%in0`: on the CPU that output may be given the memory of in0; a kernel is right both ways.
-)");
+  text += layouts(kernel);
   add(any_op(kernel, OpClass::reduction),
       R"(- `sum(j) a` reduces over all of axis j; `max`, `prod`, `argmax` and the like do the same.
 )");
