@@ -68,6 +68,45 @@ TEST(check_code, a_good_draft_becomes_a_candidate) {
   EXPECT_EQ(checked->constants, (std::vector<double>{88.5, 100}));
 }
 
+Kernel transposed_sum() {
+  return parsed(
+      "    in %x: f32[?i,3] strides=[1,?] offset=2\n    in %b: f32[?i,3] row\n"
+      "    out %y: f32[?i,3] row alias=%b\n    temp %t: f32[?i] row\n",
+      "    axes i=?2, j=3\n    %y[i,j] = add %x[i,j], %b[i,j] : f32\n");
+}
+
+const std::string of_transposed = R"(// launch: parallel=i
+for (long i = begin; i < end; ++i) {
+  for (long j = 0; j < n_j; ++j) {
+    tmp0[i] = in0[2 + i + j * s_in0_1];
+    out0[i * n_j + j] = tmp0[i] + in1[i * n_j + j];
+  }
+}
+)";
+
+TEST(check_code, strides_and_temporaries_are_declared) {
+  auto checked = check(transposed_sum(), {"cpu", of_transposed}, *find_target("cpu.avx2"));
+  ASSERT_TRUE(checked) << format(checked.errors(), of_transposed);
+  const auto& source = checked->candidate.source;
+  EXPECT_NE(source.find("const long n_i = ap_dims[0]; "), std::string::npos) << source;
+  EXPECT_NE(source.find("const long s_in0_1 = ap_dims[1]; "), std::string::npos) << source;
+  EXPECT_NE(source.find("f32* const tmp0 = (f32*)ap_out[1]; "), std::string::npos) << source;
+
+  auto without_temporary = of_transposed;
+  without_temporary.replace(without_temporary.find("out0["), 5, "tmp0[");
+  EXPECT_EQ(
+      found(check(transposed_sum(), {"cpu", without_temporary}, *find_target("cpu.avx2"))),
+      Codes{"output-not-written@1"});
+  auto other_stride = of_transposed;
+  other_stride.replace(other_stride.find("s_in0_1"), 7, "s_in0_0");
+  EXPECT_EQ(
+      found(check(transposed_sum(), {"cpu", other_stride}, *find_target("cpu.avx2"))),
+      Codes{"unknown-name@4"});
+  const std::string cuda = "// launch: grid=n_i block=32\nout0[threadIdx.x] = in0[threadIdx.x];\n";
+  EXPECT_EQ(
+      found(check(transposed_sum(), {"cuda", cuda}, *find_target("cuda.h200"))), Codes{"unsupported@1"});
+}
+
 // The tail and the vector loop are the same for every input: their sizes are constants.
 TEST(check_code, arms_are_where_data_or_sizes_decide) {
   auto checked = check_cpu(good);

@@ -25,6 +25,7 @@ bool is_small(const Kernel& kernel) {
          });
 }
 
+// No launch on a GPU gives an output the memory of an input, whatever its `alias` allows.
 std::string parameter(const Kernel& kernel, size_t b) {
   auto& buffer = kernel.buffers[b];
   return (buffer.role == BufferRole::in ? "const " : "") + element_type(buffer.type.dtype) +
