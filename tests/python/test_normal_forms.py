@@ -181,6 +181,15 @@ def test_spellings_share_one_text(name):
     assert canonical_text(one, arguments) == canonical_text(other, arguments)
 
 
+@pytest.mark.parametrize("name", SAME)
+def test_spellings_share_their_kernels(name):
+    """Buffers, their order, layouts and aliases included, as a signature is of all of them."""
+    one, other, arguments = SAME[name]
+    signatures = [[r["signature"] for r in Stages(f, list(arguments)).regions] for f in (one, other, one)]
+    assert signatures[0] == signatures[1] == signatures[2]
+    assert "" not in signatures[0]
+
+
 DIFFERENT = {
     "softmax_by_division": (
         lambda x: mx.softmax(x, axis=-1),
