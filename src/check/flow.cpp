@@ -199,26 +199,51 @@ void Flow::assign_all(Range range, Level level) {
   }
 }
 
-void Flow::call(size_t at, Range expression) {
-  const size_t open = end_of_template(program_, at, expression.end, vocabulary_);
-  if (open >= expression.end || !is(open, "(")) return;
-  const Range inside{open + 1, program_.match[open]};
-  const auto* known = find_function(vocabulary_, text(at));
-  if (known && known->changes) assign_all(inside, level(expression));
-  auto found = functions_.find(text(at));
-  if (found == functions_.end()) return;
-  size_t begin = inside.begin;
-  for (const auto* parameter : found->second.parameters) {
+std::vector<Range> Flow::arguments(Range inside) const {
+  std::vector<Range> found;
+  for (size_t begin = inside.begin; begin < inside.end;) {
     size_t end = begin;
     while (end < inside.end && !is(end, ","))
       end = is(end, "(") || is(end, "[") || is(end, "{")
                 ? program_.match[end] + 1
                 : end_of_template(program_, end, inside.end, vocabulary_);
     end = std::min(end, inside.end);
-    raise(text(parameter->name), level({begin, end}));
-    const bool is_changed = (parameter->is_reference || parameter->is_pointer) && !parameter->is_const;
-    if (is_changed) assign_all({begin, end}, Level::data);
-    begin = std::min(end + 1, inside.end);
+    found.push_back({begin, end});
+    begin = end + 1;
+  }
+  return found;
+}
+
+// The result of arithmetic, which no reference to something that may change can name.
+bool Flow::is_computed(Range argument) const {
+  bool found = false;
+  for (size_t at = argument.begin; at < argument.end; ++at) {
+    if (is(at, "?") || is(at, "++") || is(at, "--") || is_assignment(program_.tokens[at])) return false;
+    const bool is_binary = at > argument.begin && is_operand_end(at - 1);
+    for (const char* op : {"+", "-", "*", "/", "%", "|", "^", "<<"})
+      found |= is_binary && is(at, op);
+    if (is(at, "(") || is(at, "[") || is(at, "{")) at = program_.match[at];
+  }
+  return found;
+}
+
+void Flow::call(size_t at, Range expression) {
+  const size_t open = end_of_template(program_, at, expression.end, vocabulary_);
+  if (open >= expression.end || !is(open, "(")) return;
+  const auto given = arguments({open + 1, program_.match[open]});
+  const auto* known = find_function(vocabulary_, text(at));
+  if (known && known->changes) {
+    for (const auto& argument : given)
+      if (!is_computed(argument)) assign_all(argument, level(expression));
+  }
+  auto found = functions_.find(text(at));
+  if (found == functions_.end()) return;
+  const auto& parameters = found->second.parameters;
+  for (size_t p = 0; p < parameters.size(); ++p) {
+    const auto argument = p < given.size() ? given[p] : Range{open, open};
+    raise(text(parameters[p]->name), level(argument));
+    // What a pointer leads to has no level of its own: arrays, and what has its address taken, are data.
+    if (parameters[p]->is_reference && !parameters[p]->is_const) assign_all(argument, Level::data);
   }
 }
 

@@ -44,6 +44,8 @@ class Flow {
   void assign_all(Range range, Level level);
   void assign_name(size_t at, Level level);
   void call(size_t at, Range expression);
+  std::vector<Range> arguments(Range inside) const;
+  bool is_computed(Range argument) const;
   void raise(std::string_view name, Level level);
   Level level_of(size_t at) const;
   Level control_of(size_t at) const;

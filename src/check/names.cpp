@@ -309,6 +309,8 @@ class NameCheck {
 
   // `[` after nothing that could be indexed begins an attribute or a lambda.
   void check_bracket(size_t at) {
+    const bool is_inner = at > 0 && is(at - 1, "[") && match_[at - 1] == match_[at] + 1;
+    if (is_inner) return;  // of an attribute, seen with the bracket before
     const bool indexes = at > 0 && (tokens_[at - 1].kind == TokenKind::word || is(at - 1, ")") ||
                                     is(at - 1, "]") || is(at - 1, "}"));
     if (is(at + 1, "[") && match_[at] == match_[at + 1] + 1) {

@@ -10,6 +10,7 @@
 #include "lower/lower.h"
 #include "lower/mlx_call.h"
 #include "lower/mlx_names.h"
+#include "support/number.h"
 
 namespace autoperfect {
 
@@ -164,6 +165,15 @@ class PythonParser {
     return found;
   }
 
+  // The bits of an i64 or a u64.
+  static std::optional<int64_t> parse_integer(std::string_view text) {
+    if (auto small = to_int64(text)) return small;
+    uint64_t bits = 0;
+    const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), bits);
+    if (error != std::errc{} || last != text.data() + text.size()) return std::nullopt;
+    return static_cast<int64_t>(bits);
+  }
+
   std::optional<MlxArgument> parse_number() {
     MlxArgument found;
     found.where = reader_.peek().where;
@@ -175,17 +185,14 @@ class PythonParser {
     auto token = reader_.next();
     const bool is_real = token.text.find_first_of(".eEin") != std::string_view::npos;
     found.kind = is_real ? Kind::real : Kind::integer;
-    const char *begin = token.text.data(), *end = begin + token.text.size();
-    uint64_t bits = 0;
-    auto as_integer = to_int64(token.text);
-    if (!is_real && !as_integer && std::from_chars(begin, end, bits).ptr == end)
-      as_integer = static_cast<int64_t>(bits);
-    const bool is_number = std::from_chars(begin, end, found.real).ptr == end;
-    if (!is_number || (!is_real && !as_integer)) {
+    const auto real = parse_python_float(token.text);
+    const auto integer = is_real ? std::optional<int64_t>(0) : parse_integer(token.text);
+    if (!real || !integer) {
       reader_.report("bad-number", fmt::format("'{}' is not a number", token.text), token.where);
       return std::nullopt;
     }
-    if (as_integer) found.integer = *as_integer;
+    found.real = *real;
+    found.integer = *integer;
     return found;
   }
 

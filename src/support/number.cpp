@@ -40,4 +40,18 @@ std::optional<double> parse_number(std::string_view text) {
   return value;
 }
 
+std::optional<double> parse_python_float(std::string_view text) {
+  double value = 0;
+  const char *begin = text.data(), *end = begin + text.size();
+  const auto [last, error] = std::from_chars(begin, end, value);
+  if (error == std::errc::invalid_argument || last != end) return std::nullopt;
+  if (error == std::errc{}) return value;
+  // Out of the range of double, which from_chars does not tell from below it: the wider type does.
+  long double wide = 0;
+  if (std::from_chars(begin, end, wide).ec == std::errc{}) return static_cast<double>(wide);
+  const auto exponent = text.find_first_of("eE");
+  const bool is_tiny = exponent != std::string_view::npos && text.substr(exponent + 1).starts_with('-');
+  return std::copysign(is_tiny ? 0.0 : HUGE_VAL, text.starts_with('-') ? -1.0 : 1.0);
+}
+
 }  // namespace autoperfect

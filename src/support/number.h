@@ -12,4 +12,7 @@ std::string format_number(double value);
 std::string format_single(float value);  // the shortest that reads back to the same float
 std::optional<double> parse_number(std::string_view text);
 
+// A decimal number as Python reads it: infinite beyond the largest double, zero below the smallest.
+std::optional<double> parse_python_float(std::string_view text);
+
 }  // namespace autoperfect

@@ -35,6 +35,8 @@ std::vector<std::string> found(const Result<Checked>& checked) {
 }
 using Codes = std::vector<std::string>;
 
+std::string counting(const Checked& checked);
+
 std::vector<std::string> arms_of(const Checked& checked) {
   std::vector<std::string> arms;
   for (const auto& arm : checked.arms)
@@ -186,6 +188,37 @@ if (count > 0) out0[0] = 2;
 )");
   ASSERT_TRUE(checked) << format(checked.errors());
   EXPECT_EQ(arms_of(*checked), (Codes{"then@6", "else@6", "then@7", "else@7"}));
+}
+
+// A pointer is copied: what is computed for it stays what it was. What a reference names may change.
+TEST(check_code, what_a_pointer_is_computed_from_is_not_changed) {
+  auto checked = check_cpu(R"(auto put = [&](float* to, float v) { *to = v; };
+auto move = [&](long& n) { n = n + (long)in0[0]; };
+for (long p = 0; p < 4; ++p) put(out0 + p, 1.0f);
+for (long lo = 0, hi = 9, q = 0; q < 4; ++q) clip(lo, hi, 2 * q, 1, 4);
+for (long r = 0; r < 4; ++r) move(r);
+for (long s = 0, low = 0; s < 4; ++s) clip(low, s, 2, 1, n_i);
+)");
+  ASSERT_TRUE(checked) << format(checked.errors());
+  EXPECT_EQ(arms_of(*checked), (Codes{"loop body@6", "loop skipped@6", "loop body@7", "loop skipped@7"}));
+}
+
+TEST(check_code, attributes_of_branches) {
+  auto checked = check_cpu(R"(for (long u = begin; u < end; ++u) {
+  if (in0[u] > 2.0f) [[unlikely]] {
+    out0[u] = 1;
+  } else [[likely]] {
+    out0[u] = 2;
+  }
+  if (in0[u] > 3.0f) [[likely]] continue;
+  [[maybe_unused]] const float left = in0[u];
+}
+)");
+  ASSERT_TRUE(checked) << format(checked.errors());
+  EXPECT_EQ(arms_of(*checked), (Codes{"loop body@2", "then@3", "else@5", "then@8", "else@8"}));
+  if (!system_compiler()) GTEST_SKIP() << "no C++ compiler";
+  for (const auto& source : {checked->candidate.source, counting(*checked)})
+    EXPECT_TRUE(compile_cpu(source, *system_compiler()));
 }
 
 TEST(check_code, guards_are_data) {

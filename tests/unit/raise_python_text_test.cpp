@@ -143,6 +143,22 @@ TEST(ParsePythonText, NestedCallsAndNamesAssignedAgain) {
   EXPECT_EQ(graph->producer(graph->outputs[0])->op, Op::mul);
 }
 
+TEST(ParsePythonText, NumbersOutOfRangeAreThoseOfPython) {
+  auto value = [](const std::string& call) {
+    const auto graph =
+        parse_mlx_python("def f(x: \"f32[4]\", k: \"u64[4]\"):\n    y = " + call + "\n    return y\n");
+    if (!graph.ok()) return graph.errors()[0].code;
+    return print(*graph);
+  };
+  EXPECT_NE(value("mx.maximum(x, -1e999)").find("const -inf : f32"), std::string::npos);
+  EXPECT_NE(value("mx.maximum(x, 1e-999)").find("const 0.0 : f32"), std::string::npos);
+  EXPECT_NE(
+      value("mx.add(k, 18446744073709551615)").find("const -1 : u64[]"), std::string::npos)
+      << value("mx.add(k, 18446744073709551615)");
+  EXPECT_EQ(value("mx.add(k, 18446744073709551616)"), "bad-number");
+  EXPECT_EQ(value("mx.add(x, 99999999999999999999)"), "bad-number");
+}
+
 TEST(ParsePythonText, ReportsEveryMistake) {
   const std::string text =
       "def f(x: \"f32[4]\", n: \"i32[4]\", b: \"f32[\"):\n"

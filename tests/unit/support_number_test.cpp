@@ -49,5 +49,18 @@ TEST(Number, RefusesOtherSpellings) {
   }
 }
 
+TEST(Number, ReadsPythonFloatsBeyondTheRangeOfDouble) {
+  EXPECT_EQ(parse_python_float("1e999"), INFINITY);
+  EXPECT_EQ(parse_python_float("-1e999"), -INFINITY);
+  EXPECT_EQ(parse_python_float("1e99999"), INFINITY);
+  EXPECT_EQ(parse_python_float("-1e-999"), 0.0);
+  EXPECT_TRUE(std::signbit(*parse_python_float("-1e-99999")));
+  EXPECT_EQ(parse_python_float("0." + std::string(400, '0') + "1e401"), 1.0);
+  EXPECT_EQ(parse_python_float("0." + std::string(400, '0') + "1"), 0.0);
+  EXPECT_EQ(parse_python_float("2.5"), 2.5);
+  EXPECT_FALSE(parse_python_float("2.5f"));
+  EXPECT_FALSE(parse_python_float(""));
+}
+
 }  // namespace
 }  // namespace autoperfect

@@ -116,9 +116,10 @@ if (at < n_i * n_j) out0[at] = in0[at] * 2.0f;
 
 constexpr std::string_view mlx_form =
     R"(Straight-line calls of MLX, one assignment a line, nothing else: name = mx.function(...). It is read, not executed. Each
-output is assigned by its name. A call may stand inside another. A Python number takes the dtype of the array beside it;
-arrays of different dtypes are never mixed: convert with x.astype(mx.float32). Axes of reductions and scans are said:
-mx.sum(x, axis=1, keepdims=True). Slices say start and stop of every axis: x[0:4, 0:16:2]. Comments begin with #.
+output is assigned by its name. A call may stand inside another. A Python number takes the dtype of the array beside it,
+mx.inf and mx.nan too; arrays of different dtypes are never mixed: convert with x.astype(mx.float32). Axes of reductions
+and scans are said: mx.sum(x, axis=1, keepdims=True). Slices say start and stop of every axis: x[0:4, 0:16:2]; a range
+says all of itself: mx.arange(0, 16, 1, mx.int32). Comments begin with #.
 Refused: control flow, imports, library functions (mx.softmax, mx.mean, mx.fast, mx.compile, nn), making arrays.
 )";
 

@@ -99,9 +99,18 @@ std::string metal(const Target& t) {
       time_text(t.launch_seconds));
 }
 
-// What is said of buffers, apart from their elements.
+// How buffers lie, and what shares memory.
 std::string layouts(const Kernel& kernel) {
-  std::string text;
+  const bool is_plain = std::all_of(kernel.buffers.begin(), kernel.buffers.end(), [](const Buffer& b) {
+    return is_row(b) && b.role != BufferRole::temp && b.alias < 0;
+  });
+  std::string text = is_plain ? R"(Buffers are dense,
+  row-major, and do not overlap. A value with the name of an output is stored there, at the indices on
+  the left.
+)"
+                              : R"(A `row` buffer is dense
+  and row-major. A value with the name of an output is stored there, at the indices on the left.
+)";
   auto add = [&](auto applies, const char* line) {
     if (std::any_of(kernel.buffers.begin(), kernel.buffers.end(), applies)) text += line;
   };
@@ -124,13 +133,11 @@ std::string how_to_read(const Kernel& kernel) {
   std::string text =
       R"(- `%t[i,j] = op a, b : dtype` defines a value for every i and j. Operations mean what those of the
   same name in `mlx.core` mean. A number is rounded to the type of the operands beside it.
-- `%in0[i,j]` is an element of a buffer; its indices are sums of axes and numbers. A `row` buffer is dense
-  and row-major. A value with the name of an output is stored there, at the indices on the left.
-)";
+- `%in0[i,j]` is an element of a buffer; its indices are sums of axes and numbers. )";
+  text += layouts(kernel);
   auto add = [&](bool applies, const char* line) {
     if (applies) text += line;
   };
-  text += layouts(kernel);
   add(any_op(kernel, OpClass::reduction),
       R"(- `sum(j) a` reduces over all of axis j; `max`, `prod`, `argmax` and the like do the same.
 )");
