@@ -14,7 +14,7 @@ CHEATS = RECORDINGS.parent / "cheats"
 LANGUAGES = {
     "cpu": [
         "softmax", "layer_norm", "rms_residual", "cross_entropy", "rope", "gated_cumsum", "max_and_index", "column_sums",
-        "bf16_chain", "matmul_epilogue", "quantize_rows",
+        "bf16_chain", "matmul_epilogue", "quantize_rows", "reverse_logsumexp", "turned_residual", "hashed_buckets",
     ],
     "mlx": ["gelu_gate", "embedding_norm", "masked_softmax"],
 }  # fmt: skip
