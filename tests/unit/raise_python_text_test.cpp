@@ -152,8 +152,7 @@ TEST(ParsePythonText, NumbersOutOfRangeAreThoseOfPython) {
   };
   EXPECT_NE(value("mx.maximum(x, -1e999)").find("const -inf : f32"), std::string::npos);
   EXPECT_NE(value("mx.maximum(x, 1e-999)").find("const 0.0 : f32"), std::string::npos);
-  EXPECT_NE(
-      value("mx.add(k, 18446744073709551615)").find("const -1 : u64[]"), std::string::npos)
+  EXPECT_NE(value("mx.add(k, 18446744073709551615)").find("const -1 : u64[]"), std::string::npos)
       << value("mx.add(k, 18446744073709551615)");
   EXPECT_EQ(value("mx.add(k, 18446744073709551616)"), "bad-number");
   EXPECT_EQ(value("mx.add(x, 99999999999999999999)"), "bad-number");
