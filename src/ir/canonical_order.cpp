@@ -18,6 +18,7 @@ class Orderer {
         roots_.push_back(part);
         visit(part);
       }
+    note_uses();
     number_axes();
     return rebuilt();
   }
@@ -43,6 +44,42 @@ class Orderer {
     return parts;
   }
 
+  // Where and how each axis is used, by the places of the values alone. Axes whose uses are the same may
+  // change places, and the kernel stays what it is.
+  void note_uses() {
+    uses_.resize(kernel_.axes.size());
+    int64_t place = 0;
+    auto note_index = [&](const std::vector<Affine>& index) {
+      for (const auto& affine : index) {
+        ++place;
+        for (auto [axis, step] : affine.terms)
+          uses_[axis].insert(uses_[axis].end(), {place, step});
+      }
+    };
+    auto note = [&](const std::vector<AxisId>& axes) {
+      ++place;
+      for (auto axis : axes)
+        uses_[axis].insert(uses_[axis].end(), {place, 0});
+    };
+    for (auto v : values_) {
+      const auto& value = kernel_.values[v];
+      note(value.axes), note(value.reduced), note_index(value.store);
+      note(value.scanned < 0 ? std::vector<AxisId>{} : std::vector{value.scanned});
+      for (const auto& operand : value.operands) {
+        note(operand.kind == KernelOperand::Kind::iota ? std::vector{operand.id} : std::vector<AxisId>{});
+        note_index(operand.index);
+      }
+    }
+    for (const auto& buffer : kernel_.buffers)
+      for (auto axis : buffer.dynamic_dims)
+        note(axis < 0 ? std::vector<AxisId>{} : std::vector{axis});
+  }
+
+  // By size, then by use.
+  bool is_before(AxisId a, AxisId b) const {
+    return size_of(a) != size_of(b) ? size_of(a) < size_of(b) : uses_[a] < uses_[b];
+  }
+
   void number(AxisId axis) {
     if (axis < 0 || new_axis_[axis] >= 0) return;
     new_axis_[axis] = static_cast<AxisId>(axes_.size());
@@ -54,17 +91,17 @@ class Orderer {
     for (const auto& affine : index) {
       auto terms = affine.terms;
       std::stable_sort(terms.begin(), terms.end(), [&](const auto& a, const auto& b) {
-        auto key = [&](const auto& term) { return std::pair(-std::abs(term.second), size_of(term.first)); };
-        return key(a) < key(b);
+        const auto x = std::abs(a.second), y = std::abs(b.second);
+        return x != y ? x > y : is_before(a.first, b.first);
       });
       for (const auto& term : terms)
         number(term.first);
     }
   }
 
-  // Axes that nothing indexes with: their sizes tell them apart, as far as anything does.
+  // Axes that nothing indexes with.
   void number_rest(std::vector<AxisId> axes) {
-    std::stable_sort(axes.begin(), axes.end(), [&](AxisId a, AxisId b) { return size_of(a) < size_of(b); });
+    std::stable_sort(axes.begin(), axes.end(), [&](AxisId a, AxisId b) { return is_before(a, b); });
     for (auto axis : axes)
       number(axis);
   }
@@ -175,6 +212,7 @@ class Orderer {
 
   const Kernel& kernel_;
   std::vector<AxisId> new_axis_, axes_;
+  std::vector<std::vector<int64_t>> uses_;  // of each axis: places, and steps there
   std::vector<KernelValueId> new_value_, values_, roots_;
 };
 

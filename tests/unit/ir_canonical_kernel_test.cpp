@@ -13,7 +13,7 @@
 namespace autoperfect {
 namespace {
 
-constexpr unsigned seeds = 300;
+constexpr unsigned seeds = 1000;
 
 Kernel random_kernel(unsigned seed) {
   auto text = RandomKernel(seed).text();

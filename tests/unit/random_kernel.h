@@ -1,5 +1,6 @@
 // Small random kernels of every form: guarded and gathered loads, reductions, contractions, scans, outputs
-// stored whole, turned around, merged and in parts. The same seed gives the same kernel on every machine.
+// stored whole, turned around, merged and in parts; inputs of any layout. The same seed gives the same kernel
+// on every machine.
 #pragma once
 
 #include <fmt/format.h>
@@ -37,6 +38,7 @@ class RandomKernel {
   struct Buffer {
     std::string name, dtype;
     std::vector<int> shape;
+    std::string layout = "row";
   };
   struct Named {
     std::string name;
@@ -67,7 +69,23 @@ class RandomKernel {
     Buffer buffer{fmt::format("x{}", buffers_.size()), dtype, {}};
     for (int d = 0; d < rank; ++d)
       buffer.shape.push_back(1 + below(most));
+    if (below(2)) buffer.layout = some_layout(buffer.shape);
     buffers_.push_back(buffer);
+  }
+
+  // Gaps between elements, and dimensions that run backwards, that repeat or whose stride is open.
+  std::string some_layout(const std::vector<int>& shape) {
+    std::vector<std::string> strides(shape.size());
+    int step = 2, offset = below(3);
+    const bool first_is_densest = below(2);
+    for (size_t n = 0; n < shape.size(); ++n) {
+      const size_t d = first_is_densest ? n : shape.size() - 1 - n;
+      const int form = below(6);
+      strides[d] = form == 0 ? "?" : std::to_string(form == 1 ? 0 : form == 2 ? -step : step);
+      if (form == 2) offset += step * (shape[d] - 1);
+      step *= shape[d];
+    }
+    return fmt::format("strides=[{}] offset={}", fmt::join(strides, ","), offset);
   }
 
   // 2*i-j+3 over some of the axes; mostly one axis or none.
@@ -215,7 +233,8 @@ class RandomKernel {
   std::string text_of_all() const {
     std::string out = "autoperfect.kernel 1\nkernel @random {\n  abi {\n";
     for (const auto& buffer : buffers_)
-      out += fmt::format("    in %{}: {}[{}] row\n", buffer.name, buffer.dtype, fmt::join(buffer.shape, ","));
+      out += fmt::format(
+          "    in %{}: {}[{}] {}\n", buffer.name, buffer.dtype, fmt::join(buffer.shape, ","), buffer.layout);
     for (const auto& buffer : outputs_)
       out +=
           fmt::format("    out %{}: {}[{}] row\n", buffer.name, buffer.dtype, fmt::join(buffer.shape, ","));
