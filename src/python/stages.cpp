@@ -252,6 +252,16 @@ void add_stages(nb::module_& module) {
       "text"_a,
       "The GraphIR text of a KernelIR text.");
   module.def(
+      "python_text",
+      [](const std::string& text) {
+        Graph graph = parsed(parse_graph(text), text);
+        if (auto status = check_mlx_python(graph); !status)
+          throw std::invalid_argument(format(status.errors(), text));
+        return to_mlx_python(graph);
+      },
+      "text"_a,
+      "The Python of a GraphIR text: straight-line calls of mlx.core.");
+  module.def(
       "run_reference",
       [](const std::string& text, const Arrays& inputs, const std::string& precision) {
         Graph graph = parsed(parse_graph(text), text);

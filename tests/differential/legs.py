@@ -5,8 +5,8 @@
     reference        the reference executor on it, in exact dtype semantics
     canonical        the canonical graph, printed, parsed and interpreted; by the reference it has the same bits as captured
     plan             the fused plan, every region as raise() gives it, the rest by MLX
-    region           each region alone on the values it has in this program: raise(), and the reference executor on its
-                     KernelIR
+    region           each region alone on the values it has in this program: raise(), the Python text of that, and the
+                     reference executor on its KernelIR
     kernel           each region compiled from one of the schedules: admitted by the gate, and judged by the gate's rule on
                      these values
     wide             instead, at times: kernels that may keep halves in f32, by the gate's rule on these values
@@ -43,6 +43,15 @@ def evaluated(arrays):
     arrays = list(arrays)
     mx.eval(arrays)
     return arrays
+
+
+def called(source, inputs):
+    """What the one function of a Python text returns."""
+    scope = {"mx": mx}
+    exec(source, scope)
+    function = next(value for name, value in scope.items() if name not in ("mx", "__builtins__") and callable(value))
+    outputs = function(*inputs)
+    return [outputs] if isinstance(outputs, mx.array) else outputs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,6 +144,9 @@ class Check:
         with_kernel = lambda what, ours: agree(f"region {r} {what}\n{kernel}", ours, outputs, spread, self.count)
         with_kernel("raised", evaluated(self.stages.run_region(r, inputs)))
         self.count["leg region raised"] += 1
+        source = _core.python_text(text)
+        with_kernel(f"as Python\n{source}", evaluated(called(source, inputs)))
+        self.count["leg region as Python"] += 1
         try:
             exact = _core.run_kernel(kernel, inputs, "exact")
         except ValueError as error:
