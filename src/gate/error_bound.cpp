@@ -347,7 +347,7 @@ Result<std::vector<Tensor>> sign_doubts(const Kernel& kernel, const std::vector<
   return run_reference(BoundKernel(kernel, Shown::sign_doubts).kernel(), inputs, Precision::oracle);
 }
 
-const std::vector<Tensor>& LazyBounds::of(const Kernel& kernel, const std::vector<Tensor>& inputs) {
+const std::vector<Tensor>& LazyTensors::of(const Kernel& kernel, const std::vector<Tensor>& inputs) {
   std::call_once(once_, [&] {
     if (auto computed = compute_(kernel, inputs)) {
       tensors_ = std::move(*computed);

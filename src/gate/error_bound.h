@@ -22,12 +22,12 @@ Result<std::vector<Tensor>> error_bounds(const Kernel& kernel, const std::vector
 // reduction, scan or contraction leaves open is not in it.
 Result<std::vector<Tensor>> sign_doubts(const Kernel& kernel, const std::vector<Tensor>& inputs);
 
-// Either of them, computed when first asked for, once, for all candidates; from any thread. Where it cannot
+// Such tensors, computed when first asked for, once, for all candidates; from any thread. Where it cannot
 // be had, all are 0.
-class LazyBounds {
+class LazyTensors {
  public:
   using Compute = Result<std::vector<Tensor>> (*)(const Kernel& kernel, const std::vector<Tensor>& inputs);
-  explicit LazyBounds(Compute compute) : compute_(compute) {}
+  explicit LazyTensors(Compute compute) : compute_(compute) {}
   const std::vector<Tensor>& of(const Kernel& kernel, const std::vector<Tensor>& inputs);
 
  private:

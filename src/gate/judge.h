@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "gate/accumulated.h"
 #include "gate/error_bound.h"
 #include "gate/families.h"
 #include "gate/gate.h"
@@ -15,8 +16,9 @@ struct References {
   std::vector<Tensor> oracle;  // floats in double
   std::vector<Tensor> exact;   // rounded as the contract says
   std::vector<Tensor> eager;   // what MLX gives; empty: not at hand
-  std::shared_ptr<LazyBounds> bounds = std::make_shared<LazyBounds>(error_bounds);
-  std::shared_ptr<LazyBounds> sign_doubts = std::make_shared<LazyBounds>(autoperfect::sign_doubts);
+  std::shared_ptr<LazyTensors> bounds = std::make_shared<LazyTensors>(error_bounds);
+  std::shared_ptr<LazyTensors> sign_doubts = std::make_shared<LazyTensors>(autoperfect::sign_doubts);
+  std::shared_ptr<LazyTensors> accumulated = std::make_shared<LazyTensors>(autoperfect::accumulated);
 };
 
 // `outputs` in ABI order. A failure names the first element that differs.

@@ -112,6 +112,29 @@ TEST(Judge, AScanOfHalvesMayGoOnWhereMlxStops) {
   EXPECT_FALSE(judged(large, stopped).passed);
 }
 
+TEST(Judge, AScanOfHalvesMayLeaveTheRangeWhereMlxStops) {
+  // The sum stops at 2048 in f16, of which 30 times is in range; 2400 times 30 is not, and stays infinite.
+  const Case c{
+      parsed(
+          "    in %x: f16[2400] row\n    out %y: f16[2400] row\n",
+          "    axes i=2400\n    %t[i] = cumsum(i) %x[i] : f16\n    %u[i] = mul %t[i], 30.0 : f16\n"
+          "    %y[i] = mul %u[i], 0.0009765625 : f16\n"),
+      {vector(std::vector<double>(2400, 1), Dtype::f16)}};
+  std::vector<double> risen(2400), stopped(2400);
+  for (int i = 0; i < 2400; ++i) {
+    auto rest = [](double sum) {
+      return round_to(Dtype::f16, round_to(Dtype::f16, sum * 30) * 0.0009765625);
+    };
+    risen[i] = rest(round_to(Dtype::f16, i + 1));
+    stopped[i] = rest(std::min(i + 1, 2048));
+  }
+  ASSERT_TRUE(std::isinf(risen[2399]));
+  EXPECT_TRUE(judged(c, risen).passed);
+  EXPECT_TRUE(judged(c, stopped).passed);
+  risen[2047] = infinity;
+  EXPECT_FALSE(judged(c, risen).passed);
+}
+
 TEST(Judge, NearTheLargestNumberIsNotAnywhere) {
   // 3 x is the largest number within rounding; infinity may come, or a number as near, and no other.
   const float largest = std::numeric_limits<float>::max(), third = largest / 3;
