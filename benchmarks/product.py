@@ -76,6 +76,11 @@ def machine():
     return _core.machine()
 
 
+def gpu():
+    """What the cost model takes the GPU to reach: copy_bytes_per_second, launch_seconds, name, multiprocessors."""
+    return _core.gpu()
+
+
 def tune_kernel(text, request):
     """What became of a KernelIR text and of every candidate for it, see autoperfect.tune for the request: an outcome as
     a dict, with its "attempts", "text" and "evidence"."""

@@ -34,7 +34,7 @@ struct Lane {
       double start = clock();
       contender->run();
       double end = clock();
-      if (keep) samples.push_back(end - start);
+      if (keep) samples.push_back((end - start) / contender->calls);
     } catch (const std::exception& thrown) {
       failed = true;
       error = thrown.what();

@@ -9,7 +9,8 @@ namespace autoperfect {
 
 struct Contender {
   std::string name;           // "eager", "mx.compile", a candidate's provenance
-  std::function<void()> run;  // one call, finished when it returns; throws to be left out
+  std::function<void()> run;  // finished when it returns; throws to be left out
+  int calls = 1;              // that one run makes: times are those of one call
 };
 
 struct Timing {

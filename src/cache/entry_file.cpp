@@ -40,6 +40,18 @@ bool take_section(std::string_view& rest, std::string& section) {
   return true;
 }
 
+json describe_gpu(const Candidate& candidate) {
+  auto& second = candidate.second;
+  return {
+      {"grid", candidate.launch.grid},
+      {"block", candidate.launch.block},
+      {"second_grid", second.grid},
+      {"second_block", second.block},
+      {"between", second.partial_bytes},
+      {"first_outputs", second.first_outputs},
+      {"second_outputs", second.outputs}};
+}
+
 std::string describe(const CacheEntry& entry) {
   auto& candidate = entry.candidate;
   auto& launch = candidate.launch;
@@ -58,6 +70,7 @@ std::string describe(const CacheEntry& entry) {
       {"sizes", json::array()}};
   for (auto& guard : candidate.guards.sizes)
     text["sizes"].push_back({guard.axis, guard.multiple, guard.least, guard.most});
+  if (!launch.grid.empty()) text["gpu"] = describe_gpu(candidate);
   return text.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -103,6 +116,42 @@ bool read_guards(const json& object, Guards& guards) {
   return read_integer(object, "alignment", 1, guards.alignment) && guards.alignment <= largest_alignment;
 }
 
+bool read_texts(const json& object, const char* name, std::vector<std::string>& texts) {
+  constexpr size_t most_texts = 3;  // one a dimension
+  auto found = object.find(name);
+  if (found == object.end() || !found->is_array() || found->size() > most_texts) return false;
+  for (auto& text : *found) {
+    if (!text.is_string()) return false;
+    texts.push_back(text.get<std::string>());
+  }
+  return true;
+}
+
+bool read_outputs(const json& object, const char* name, std::vector<int>& outputs) {
+  constexpr int most_outputs = 1024;
+  auto found = object.find(name);
+  if (found == object.end() || !found->is_array() || found->size() > most_outputs) return false;
+  for (auto& output : *found) {
+    if (!output.is_number_integer() || output.get<int64_t>() < 0 || output.get<int64_t>() >= most_outputs)
+      return false;
+    outputs.push_back(output.get<int>());
+  }
+  return true;
+}
+
+// Absent of what runs on the CPU.
+bool read_gpu(const json& object, Candidate& candidate) {
+  auto found = object.find("gpu");
+  if (found == object.end()) return candidate.language != "cuda";
+  auto& second = candidate.second;
+  return found->is_object() && read_texts(*found, "grid", candidate.launch.grid) &&
+         read_texts(*found, "block", candidate.launch.block) &&
+         read_texts(*found, "second_grid", second.grid) && read_texts(*found, "second_block", second.block) &&
+         read_text(*found, "between", second.partial_bytes) &&
+         read_outputs(*found, "first_outputs", second.first_outputs) &&
+         read_outputs(*found, "second_outputs", second.outputs);
+}
+
 bool read_description(const std::string& text, CacheEntry& entry) {
   if (text.size() > largest_description) return false;
   json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -118,7 +167,7 @@ bool read_description(const std::string& text, CacheEntry& entry) {
          read_integer(object, "grain", 1, launch.grain) && read_integer(object, "align", 1, launch.align) &&
          read_integer(object, "scratch_bytes", 0, launch.scratch_bytes) &&
          read_integer(object, "partial_bytes", 0, launch.partial_bytes) &&
-         read_guards(object, candidate.guards);
+         read_guards(object, candidate.guards) && read_gpu(object, candidate);
 }
 
 }  // namespace

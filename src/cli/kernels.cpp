@@ -9,6 +9,7 @@
 #include "generate/schedule/schedule.h"
 #include "pipeline/region_runner.h"
 #include "pipeline/tune_kernels.h"
+#include "tune/machine.h"
 
 namespace autoperfect::cli {
 
@@ -93,7 +94,7 @@ Status gate_source(const Kernel& kernel, const TuneOptions& options) {
       by_hand->isolation.empty() ? "not run" : by_hand->isolation,
       by_hand->arms));
   print_families(by_hand->families);
-  write_output(explain(outcome));
+  write_output(explain(outcome, this_machine()));
   if (by_hand->admitted) return Success{};
   return Diagnostic{"gate", "rejected", "the source was rejected by " + by_hand->stage};
 }

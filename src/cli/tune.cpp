@@ -13,6 +13,7 @@
 #include "cli/input.h"
 #include "cli/programs.h"
 #include "pipeline/tune_kernels.h"
+#include "tune/machine.h"
 
 namespace autoperfect::cli {
 
@@ -62,7 +63,7 @@ Status tune_text(const std::string& text, const TuneOptions& options) {
   if (!parsed) return parsed.errors();
   if (auto* kernel = std::get_if<Kernel>(&*parsed)) {
     auto outcomes = tune_kernels({*kernel}, options);
-    write_output("kernel @" + kernel->name + "\n" + explain(outcomes.front()));
+    write_output("kernel @" + kernel->name + "\n" + explain(outcomes.front(), this_machine()));
     return Success{};
   }
   if (auto* graph = std::get_if<Graph>(&*parsed)) {

@@ -19,6 +19,11 @@ bool admits(const Guards& guards, const AxisSizes& sizes) {
   });
 }
 
+bool runs_on(const Executable& executable, const mx::Device& device) {
+  return device == mx::Device::cpu ? executable.loaded != nullptr
+                                   : executable.device && device == mx::Device(mx::Device::gpu, 0);
+}
+
 Arrays run_fallback(const Graph& fallback, const Arrays& inputs, const mx::Stream& stream) {
   if (stream == mx::default_stream(mx::default_device())) return interpret(fallback, inputs);
   mx::StreamContext context(stream);
@@ -44,7 +49,7 @@ Arrays dispatch(
     mx::StreamOrDevice stream_or_device) {
   auto stream = mx::to_stream(stream_or_device);
   std::optional<AxisSizes> sizes;
-  if (executable->loaded && stream.device == mx::Device::cpu) sizes = axis_sizes(executable->kernel, inputs);
+  if (runs_on(*executable, stream.device)) sizes = axis_sizes(executable->kernel, inputs);
   if (sizes && !admits(executable->guards, *sizes)) sizes.reset();
   if (!sizes || !is_certain(*executable, inputs, *sizes))
     return run_fallback(executable->fallback, inputs, stream);

@@ -8,19 +8,22 @@
 
 #include "capture/capture.h"
 #include "compile/cpu/compile.h"
+#include "compile/cuda/device.h"
 #include "ir/kernel.h"
 #include "mlx/utils.h"
 
 namespace autoperfect {
 
-// A kernel ready to run: the contract, the loaded function (null: the fallback runs) and the fallback graph.
+// A kernel ready to run: the contract, the loaded function (for the CPU or the GPU; neither: the fallback
+// runs) and the fallback graph.
 struct Executable {
   Kernel kernel;
   Graph fallback;  // raise(kernel)
   std::shared_ptr<LoadedKernel> loaded;
-  Guards guards = {};  // what `loaded` assumes beyond the contract
+  Guards guards = {};  // what the loaded function assumes beyond the contract
   // The same for inputs that lie otherwise than this kernel asks: a kernel all of whose inputs are `row`.
   std::shared_ptr<const Executable> otherwise = {};
+  std::shared_ptr<const DeviceKernel> device = {};
 };
 
 // The outputs as lazy arrays. Inputs must have the kernel's dtypes and its shapes up to dynamic axes, and

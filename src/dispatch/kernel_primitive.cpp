@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "dispatch/buffer_pool.h"
+#include "dispatch/launch_gpu.h"
 #include "dispatch/strided_copy.h"
 #include "mlx/backend/cpu/encoder.h"
 #include "mlx/transforms.h"
@@ -174,8 +175,14 @@ void KernelPrimitive::eval_cpu(const Arrays& inputs, Arrays& outputs) {
   encoder.dispatch([run = std::move(run)] { (*run)(); });
 }
 
-void KernelPrimitive::eval_gpu(const Arrays&, Arrays&) {
-  throw std::runtime_error("[AutoPerfect] a CPU kernel was given to a GPU stream");
+void KernelPrimitive::eval_gpu(const Arrays& inputs, Arrays& outputs) {
+  const auto& kernel = executable_->kernel;
+  auto sizes = sizes_or_throw(kernel, inputs);
+  int64_t dynamic_size = 0;
+  for (size_t a = 0; a < kernel.axes.size(); ++a) {
+    if (kernel.axes[a].dynamic) dynamic_size = sizes[a];
+  }
+  launch_gpu(*executable_->device, dynamic_size, stream(), inputs, outputs);
 }
 
 ArrayFunction KernelPrimitive::fallback_of(const Arrays& primals, const std::vector<int>& argnums) const {

@@ -90,6 +90,8 @@ class Gate {
   Status examine(const Examination& examination) {
     BuildForm form;
     form.alignment = candidate_.guards.alignment;
+    form.on_gpu = candidate_.language == "cuda";
+    form.second = candidate_.second;
     auto sitting = sit(kernel_, candidate_.launch, binary_, examination.families, form, options_);
     if (!sitting) return sitting.errors();
     verdict_.isolation = sitting->outcome.isolation;

@@ -106,7 +106,7 @@ std::string inspect_memory(const InputFamily& family, size_t index, const Job& j
       output.arenas[pass] = run.outputs[next];
       output.poisons[pass] = run.poison;
     }
-    auto found = OutputInspector(output, outputs.data(), job.launch.partial_bytes == 0).run();
+    auto found = OutputInspector(output, outputs.data(), job.passes_agree()).run();
     if (!found.empty()) return found;
     ++next;
   }

@@ -109,8 +109,24 @@ void visit_run(Visitor& visitor, JobRun& run) {
 }
 
 template <class Visitor>
+void visit_texts(Visitor& visitor, std::vector<std::string>& texts) {
+  visit_list(visitor, texts, [&](std::string& text) { visitor.text(text); });
+}
+
+template <class Visitor>
+void visit_gpu(Visitor& visitor, Job& job) {
+  visitor.number(job.on_gpu);
+  for (auto* sizes : {&job.launch.grid, &job.launch.block, &job.second.grid, &job.second.block})
+    visit_texts(visitor, *sizes);
+  visitor.text(job.second.partial_bytes);
+  for (auto* outputs : {&job.second.first_outputs, &job.second.outputs})
+    visit_list(visitor, *outputs, [&](int& output) { visitor.number(output); });
+}
+
+template <class Visitor>
 void visit_job(Visitor& visitor, Job& job) {
   visitor.text(job.binary);
+  visit_gpu(visitor, job);
   visit_list(visitor, job.launch.parallel, [&](AxisId& axis) { visitor.number(axis); });
   for (int64_t* field :
        {&job.launch.grain,

@@ -60,10 +60,16 @@ struct Job {
   int64_t arms = 0;     // above 0: its functions have one more parameter, where they note the arms reached
   JobIsolation isolation;
   Launch launch;
+  // Above 0: the binary is a cubin, launched once a run on the first GPU; chunks are not looked at.
+  int64_t on_gpu = 0;
+  SecondLaunch second;
   std::vector<JobFamily> families;
   std::vector<JobRun> runs;
   int64_t input_file_bytes = 0;
   int64_t output_file_bytes = 0;
+
+  // Whether all passes must give the same bits: not where the way work is cut decides how sums are rounded.
+  bool passes_agree() const { return launch.partial_bytes == 0 && !on_gpu; }
 };
 
 std::string encode(const Job& job);
@@ -93,7 +99,8 @@ struct WorkerReport {
   int64_t level = 0;    // Isolation
   int64_t watched = 0;  // 1: an access found by a watched build, 2: undefined behaviour, 3: rounding changed
   int64_t line = 0;     // of the source, of undefined behaviour
-  char behaviour[64] = {};  // "a shift by more bits than there are"
+  int64_t unable = 0;   // above 0: this machine, not the candidate, is why nothing ran
+  char behaviour[64] = {};  // "a shift by more bits than there are"; of a GPU, what its driver said
 };
 
 }  // namespace autoperfect

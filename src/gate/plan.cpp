@@ -101,6 +101,8 @@ Job plan_job(
   job.watched = form.watched;
   job.arms = static_cast<int64_t>(form.arms);
   job.launch = launch;
+  job.on_gpu = form.on_gpu;
+  job.second = form.second;
   PageAllocator input_pages(0, form.alignment), output_pages(page_bytes, form.alignment);
   for (auto& family : families)
     job.families.push_back(plan_family(family, input_pages));
@@ -109,14 +111,14 @@ Job plan_job(
     for (size_t f = 0; f < families.size(); ++f) {
       JobRun& run = job.runs[run_index(families.size(), pass, f)];
       run.family = static_cast<int64_t>(f);
-      run.placement = pass == 1 ? at_start : at_end;
+      run.placement = (pass == 1) == form.on_gpu ? at_end : at_start;
       run.poison = poisons[pass];
       run.again = pass == 2;
       run.chunks = chunks_for(launch, units_of(families[f].kernel, launch), pass);
       for (auto& buffer : families[f].kernel.buffers) {
         if (buffer.role == BufferRole::in) continue;
         run.outputs.push_back(output_pages.take(buffer.type.bytes(), run.placement, alignment_of(buffer)));
-        run.aliases.push_back(pass == aliased_pass ? buffer.alias : -1);
+        run.aliases.push_back(pass == aliased_pass && !form.on_gpu ? buffer.alias : -1);
       }
       if (form.arms > 0) run.reached = output_pages.take(job.arms, at_end, 1);
       if (form.empty_chunks && launch.partial_bytes == 0) run.chunks.insert(run.chunks.begin(), JobChunk{});

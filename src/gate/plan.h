@@ -14,6 +14,8 @@ namespace autoperfect {
 //   pages; pass 1: families in reverse order, in uneven pieces, last piece first, buffers beginning with
 //   their pages, and outputs that may take the memory of an input in it; pass 2: as pass 0, over another
 //   poison.
+// On a GPU nothing is cut and no memory is taken; buffers begin with their pages in passes 0 and 2, where they
+// are aligned, and end with them in pass 1.
 constexpr int passes = 3;
 constexpr int aliased_pass = 1;
 
@@ -24,6 +26,8 @@ struct BuildForm {
   bool empty_chunks = false;  // calls without a unit as well
   int passes = autoperfect::passes;
   int64_t alignment = 1;  // of every buffer that the candidate asks for
+  bool on_gpu = false;
+  SecondLaunch second = {};  // of a GPU's candidate
 };
 
 Job plan_job(

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "compile/cpu/compile.h"
+#include "gate/gpu_worker.h"
 #include "gate/inspect.h"
 
 namespace autoperfect {
@@ -61,7 +62,7 @@ FamilyResult examine(
   if (!result.failure.empty()) return result;
   auto run = [&](int pass) -> const JobRun& { return job.runs[run_index(job.families.size(), pass, index)]; };
   result = judge(family, references, outputs_of(family, run(0), outputs));
-  if (!result.passed || job.launch.partial_bytes == 0) return result;  // else the passes are equal
+  if (!result.passed || job.passes_agree()) return result;  // else the passes are equal
   FamilyResult other_cut = judge(family, references, outputs_of(family, run(1), outputs));
   return other_cut.passed ? result : other_cut;
 }
@@ -101,14 +102,15 @@ Result<Sitting> sit(
   copy_inputs(families, sitting.job, inputs);
   fill_outputs(families, sitting.job, *sitting.outputs);
   if (!inputs.seal_contents()) return failure("no-memory", "the inputs cannot be sealed");
-  auto outcome = run_worker_process(
-      worker,
-      sitting.job,
-      inputs,
-      *sitting.outputs,
-      options.seconds,
-      names_of(kernel, true),
-      names_of(kernel, false));
+  auto run = form.on_gpu ? run_gpu_worker : run_worker_process;
+  auto outcome =
+      run(worker,
+          sitting.job,
+          inputs,
+          *sitting.outputs,
+          options.seconds,
+          names_of(kernel, true),
+          names_of(kernel, false));
   if (!outcome) return outcome.errors();
   sitting.outcome = std::move(*outcome);
   return sitting;

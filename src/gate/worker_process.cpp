@@ -15,16 +15,6 @@ namespace {
 
 constexpr int64_t spare_memory = int64_t{1} << 30;  // beside the buffers: the program itself, stacks
 
-// One line of printable text: the helper's words may be the candidate's.
-std::string tame(const std::string& text) {
-  std::string line;
-  for (char c : text.substr(0, 300)) {
-    if (c == '\n') break;
-    line += c >= ' ' && c < 127 ? c : '?';
-  }
-  return line;
-}
-
 std::string name_in(const std::vector<std::string>& names, int64_t index) {
   return index >= 0 && index < static_cast<int64_t>(names.size()) ? "%" + names[static_cast<size_t>(index)]
                                                                   : "a buffer";
@@ -35,52 +25,13 @@ struct Names {
   const std::vector<std::string>& outputs;
 };
 
-// What a memory fault means in the candidate's terms.
-std::string explain_fault(const WorkerReport& report, const Names& names) {
-  std::string where;
-  const char* verb = report.fault_writes ? "writes" : "reads";
-  switch (report.fault_region) {
-    case WorkerReport::input:
-      where = name_in(names.inputs, report.fault_buffer);
-      break;
-    case WorkerReport::output:
-      where = name_in(names.outputs, report.fault_buffer);
-      break;
-    case WorkerReport::scratch:
-      where = "scratch";
-      break;
-    case WorkerReport::partials:
-      where = "the partial results";
-      break;
-    case WorkerReport::reached:
-      where = "the counters of its arms";
-      break;
-    case WorkerReport::argument:
-      where = "its arguments";
-      break;
-    case WorkerReport::stack:
-      return report.watched ? fmt::format("{} outside its local variables", verb)
-                            : "uses more stack than a thread may have";
-    case WorkerReport::table:
-      return fmt::format("{} outside its tables", verb);
-    case WorkerReport::state:
-      return report.fault_writes ? "keeps memory between calls" : "runs what is no code";
-    default:
-      return "touches memory that is not its own";
-  }
-  bool inside = report.fault_offset >= 0 && report.fault_offset < report.fault_bytes;
-  if (inside && report.fault_region == WorkerReport::input) return "writes its input " + where;
-  if (report.fault_offset < 0) return fmt::format("{} {} bytes before {}", verb, -report.fault_offset, where);
-  return fmt::format("{} {} bytes past the end of {}", verb, report.fault_offset - report.fault_bytes, where);
-}
-
 void explain_signal(
     const ProcessResult& run, const WorkerReport& report, const Names& names, WorkerOutcome& outcome) {
   switch (run.signal) {
     case SIGSEGV:
     case SIGBUS:
       outcome.code = "memory-fault";
-      outcome.failure = explain_fault(report, names);
+      outcome.failure = explain_fault(report, names.inputs, names.outputs);
       return;
     case SIGSYS:
       outcome.code = "system-call";
@@ -122,7 +73,7 @@ void explain_end(
     outcome.failure = "changes how the processor rounds";
   } else if (report.watched) {
     outcome.code = "memory-fault";
-    outcome.failure = explain_fault(report, names);
+    outcome.failure = explain_fault(report, names.inputs, names.outputs);
   } else if (report.runs_done != runs) {
     outcome.code = "early-exit";
     outcome.failure = "ends the process before its work is done";
@@ -132,6 +83,56 @@ void explain_end(
 }
 
 }  // namespace
+
+std::string tame(const std::string& text) {
+  std::string line;
+  for (char c : text.substr(0, 300)) {
+    if (c == '\n') break;
+    line += c >= ' ' && c < 127 ? c : '?';
+  }
+  return line;
+}
+
+std::string explain_fault(
+    const WorkerReport& report,
+    const std::vector<std::string>& input_names,
+    const std::vector<std::string>& output_names) {
+  std::string where;
+  const char* verb = report.fault_writes ? "writes" : "reads";
+  switch (report.fault_region) {
+    case WorkerReport::input:
+      where = name_in(input_names, report.fault_buffer);
+      break;
+    case WorkerReport::output:
+      where = name_in(output_names, report.fault_buffer);
+      break;
+    case WorkerReport::scratch:
+      where = "scratch";
+      break;
+    case WorkerReport::partials:
+      where = "the partial results";
+      break;
+    case WorkerReport::reached:
+      where = "the counters of its arms";
+      break;
+    case WorkerReport::argument:
+      where = "its arguments";
+      break;
+    case WorkerReport::stack:
+      return report.watched ? fmt::format("{} outside its local variables", verb)
+                            : "uses more stack than a thread may have";
+    case WorkerReport::table:
+      return fmt::format("{} outside its tables", verb);
+    case WorkerReport::state:
+      return report.fault_writes ? "keeps memory between calls" : "runs what is no code";
+    default:
+      return "touches memory that is not its own";
+  }
+  bool inside = report.fault_offset >= 0 && report.fault_offset < report.fault_bytes;
+  if (inside && report.fault_region == WorkerReport::input) return "writes its input " + where;
+  if (report.fault_offset < 0) return fmt::format("{} {} bytes before {}", verb, -report.fault_offset, where);
+  return fmt::format("{} {} bytes past the end of {}", verb, report.fault_offset - report.fault_bytes, where);
+}
 
 Result<WorkerOutcome> run_worker_process(
     const std::string& worker,

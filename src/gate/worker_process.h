@@ -20,6 +20,15 @@ struct WorkerOutcome {
   std::string isolation;
 };
 
+// What a memory fault means in the candidate's terms: "writes 4 bytes past the end of %y".
+std::string explain_fault(
+    const WorkerReport& report,
+    const std::vector<std::string>& input_names,
+    const std::vector<std::string>& output_names);
+
+// One line of printable text: words of the helper may be the candidate's.
+std::string tame(const std::string& text);
+
 // The names are those of the kernel's buffers, for messages.
 Result<WorkerOutcome> run_worker_process(
     const std::string& worker,

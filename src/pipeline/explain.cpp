@@ -74,11 +74,11 @@ std::string attempt_text(const Attempt& attempt) {
   return text;
 }
 
-std::string timings_text(const RegionOutcome& outcome, double bytes) {
+std::string timings_text(const RegionOutcome& outcome, double bytes, const Target& target) {
   std::string text;
   for (auto& t : outcome.timings) {
     // A cached decision may come from another number of rows: the share is that of the call that was timed.
-    double share = bytes / t.median / this_machine().copy_bytes_per_second;
+    double share = bytes / t.median / target.copy_bytes_per_second;
     text +=
         fmt::format("  {:>10}  {:<64} {:.0f}% of the copy limit\n", time_text(t.median), t.name, 100 * share);
   }
@@ -96,12 +96,12 @@ std::string region_text(const Program& program, size_t r) {
       time_text(region.cost.unfused_seconds),
       time_text(region.cost.fused_seconds),
       static_cast<double>(region.cost.bytes_saved) / 1048576.0);
-  return text + explain(outcome);
+  return text + explain(outcome, *program.target());
 }
 
 }  // namespace
 
-std::string explain(const RegionOutcome& outcome) {
+std::string explain(const RegionOutcome& outcome, const Target& target) {
   std::string text =
       fmt::format("  signature: {}{}\n", outcome.signature, outcome.from_cache ? " (from cache)" : " (new)");
   if (outcome.kernel.numerics.wide)
@@ -110,7 +110,7 @@ std::string explain(const RegionOutcome& outcome) {
                           : fmt::format("  kernel: {}\n", outcome.winner.provenance);
   if (!outcome.layouts.empty()) text += "  inputs as they lie: " + outcome.layouts + "\n";
   Evidence evidence = parse_evidence(outcome.evidence);
-  text += gate_text(evidence) + timings_text(outcome, evidence.bytes);
+  text += gate_text(evidence) + timings_text(outcome, evidence.bytes, target);
   for (auto& attempt : outcome.attempts) {
     bool is_told_by_its_time =
         attempt.round == 0 &&

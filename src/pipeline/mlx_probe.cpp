@@ -12,24 +12,26 @@ namespace {
 
 namespace mx = mlx::core;
 
-double seconds_of_chain(const mx::array& x, int ops) {
+double seconds_of_chain(const mx::array& x, int ops, mx::Device device) {
   double best = 1;
   for (int round = 0; round < 5; ++round) {
     auto start = std::chrono::steady_clock::now();
     mx::array y = x;
     for (int i = 0; i < ops; ++i)
-      y = mx::add(y, x, mx::Device::cpu);
+      y = mx::add(y, x, device);
     mx::eval(y);
     best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   return best;
 }
 
-double mlx_op_seconds() {
+double mlx_op_seconds(bool on_gpu) {
   constexpr int few = 32, many = 288;
-  mx::array x = mx::ones({8}, mx::Device::cpu);
+  mx::Device device = on_gpu ? mx::Device::gpu : mx::Device::cpu;
+  mx::array x = mx::ones({8}, device);
   mx::eval(x);
-  return std::max(1e-7, (seconds_of_chain(x, many) - seconds_of_chain(x, few)) / (many - few));
+  double difference = seconds_of_chain(x, many, device) - seconds_of_chain(x, few, device);
+  return std::max(1e-7, difference / (many - few));
 }
 
 [[maybe_unused]] const bool is_set = (set_mlx_probe(mlx_op_seconds), true);

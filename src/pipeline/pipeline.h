@@ -74,12 +74,14 @@ class Program {
   // Per region of the plan; null where MLX's own operations run.
   const std::vector<std::shared_ptr<const Executable>>& executables() const { return executables_; }
   bool plain() const { return plain_; }  // nothing of ours runs
+  const Target* target() const { return target_; }
   const StageTimes& times() const { return times_; }
   const Steps& steps() const { return *steps_; }
 
  private:
-  explicit Program(mlx::core::Stream stream) : stream_(stream) {}
+  explicit Program(mlx::core::Stream stream);
   void prepare(const CompileOptions& options, const std::vector<mlx::core::array>& arguments);
+  bool is_on_one_device(const Region& region) const;
   void lower_regions(const LowerOptions& options);
   void tune_regions(const CompileOptions& options, const std::vector<mlx::core::array>& arguments);
   // For regions that read arguments which are not dense: kernels that take those as they lie, where that
@@ -96,9 +98,13 @@ class Program {
   std::vector<std::shared_ptr<const Executable>> executables_;
   std::shared_ptr<const Steps> steps_;
   mlx::core::Stream stream_;
+  const Target* target_;  // of the stream's device; null: nothing of ours runs there
   bool plain_ = true;
   StageTimes times_;
 };
+
+// The device that kernels are built for where this is the stream's. Null: plain MLX runs there.
+const Target* target_of(const mlx::core::Device& device);
 
 // The C++ face: the types of mlx::core::compile.
 ArrayFunction compile(ArrayFunction fn, const CompileOptions& options = {});

@@ -1,12 +1,14 @@
+#include <algorithm>
 #include <map>
 #include <mutex>
 
 #include "cache/cache.h"
+#include "compile/cuda/compile.h"
+#include "dispatch/gpu_stream.h"
 #include "dispatch/input_layout.h"
-#include "generate/schedule/nest.h"
+#include "generate/schedule/schedule.h"
 #include "ir/graph_text.h"
 #include "ir/kernel_text.h"
-#include "ir/widened.h"
 #include "lower/lower.h"
 #include "mlx/mlx.h"
 #include "pipeline/dump.h"
@@ -23,9 +25,10 @@ namespace {
 namespace mx = mlx::core;
 
 // A schedule is known for its kernel, and MLX can run the kernel's own operations when ours cannot.
-bool can_generate(const Graph& graph, const Region& region, const LowerOptions& options) {
+bool can_generate(
+    const Graph& graph, const Region& region, const LowerOptions& options, const Target& target) {
   auto kernel = lower(graph, region, options);
-  if (!kernel || !schedule::find_nest(kernel->numerics.wide ? widened(*kernel) : *kernel)) return false;
+  if (!kernel || !has_schedule(*kernel, target)) return false;
   try {
     raise(*kernel);
   } catch (const InternalError&) {
@@ -42,6 +45,14 @@ std::vector<ValueId> input_values(const Canonical& canonical, const Graph& sourc
 }
 
 }  // namespace
+
+const Target* target_of(const mx::Device& device) {
+  if (device == mx::Device::cpu) return &this_machine();
+  if (device != mx::Device(mx::Device::gpu, 0) || !GpuStream::available() || !cuda_compiler()) return nullptr;
+  return this_gpu() ? &*this_gpu() : nullptr;
+}
+
+Program::Program(mx::Stream stream) : stream_(stream), target_(target_of(stream.device)) {}
 
 std::shared_ptr<Program> Program::build(
     const ArrayFunction& fn,
@@ -70,19 +81,33 @@ std::shared_ptr<Program> Program::build(
 void Program::prepare(const CompileOptions& options, const std::vector<mx::array>& arguments) {
   times_.run("canonicalize", [&] { canonical_ = canonicalize(captured_.graph); });
   dump("canonicalize", [&] { return print(canonical_.graph); });
-  if (mx::default_device() == mx::Device::cpu) {
+  if (target_) {
+    sources_ = find_sources(canonical_);
     auto fuse_options = options.fuse;
     if (!fuse_options.can_generate)
       fuse_options.can_generate = [&](const Graph& graph, const Region& region) {
-        return can_generate(graph, region, options.lower);
+        return can_generate(graph, region, options.lower, *target_) && is_on_one_device(region);
       };
-    times_.run("fuse", [&] { plan_ = fuse(canonical_.graph, this_machine(), fuse_options); });
+    times_.run("fuse", [&] { plan_ = fuse(canonical_.graph, *target_, fuse_options); });
     dump("fuse", [&] { return print(canonical_.graph, plan_); });
     times_.run("lower", [&] { lower_regions(options.lower); });
     if (options.region_code != RegionCode::none)
       times_.run("tune", [&] { tune_regions(options, arguments); });
   }
   times_.run("link", [&] { link(); });
+}
+
+// What a program asks of another device than its own stays there.
+bool Program::is_on_one_device(const Region& region) const {
+  return std::all_of(region.nodes.begin(), region.nodes.end(), [&](NodeId id) {
+    return std::all_of(
+        canonical_.graph.nodes[id].results.begin(), canonical_.graph.nodes[id].results.end(), [&](ValueId v) {
+          if (sources_[v] < 0) return true;
+          NodeId producer = captured_.graph.values[sources_[v]].producer;
+          if (producer < 0 || !captured_.primitives[producer]) return true;
+          return captured_.primitives[producer]->stream().device == stream_.device;
+        });
+  });
 }
 
 void Program::lower_regions(const LowerOptions& options) {
@@ -106,7 +131,6 @@ void Program::tune_regions(const CompileOptions& options, const std::vector<mx::
   std::vector<TuneTask> tasks;
   std::vector<size_t> region_of_task;
   std::vector<std::unique_ptr<RegionRunner>> runners;
-  sources_ = find_sources(canonical_);
   executables_.resize(plan_.regions.size());
   for (size_t r = 0; r < outcomes_.size(); ++r) {
     auto& outcome = outcomes_[r];
@@ -122,7 +146,7 @@ void Program::tune_regions(const CompileOptions& options, const std::vector<mx::
   }
   TuneOptions tune_options = options.tune;
   if (options.region_code == RegionCode::untimed) tune_options.untimed_schedule = options.schedule;
-  auto decisions = tune(tasks, this_machine(), tune_options);
+  auto decisions = tune(tasks, *target_, tune_options);
   for (size_t t = 0; t < decisions.size(); ++t) {
     auto& decision = decisions[t];
     auto& outcome = outcomes_[region_of_task[t]];
@@ -132,7 +156,9 @@ void Program::tune_regions(const CompileOptions& options, const std::vector<mx::
     }
     outcome.take(std::move(decision));
   }
-  if (options.region_code == RegionCode::tuned || options.region_code == RegionCode::untimed)
+  bool takes_strides = !target_->capability;
+  if (takes_strides &&
+      (options.region_code == RegionCode::tuned || options.region_code == RegionCode::untimed))
     tune_strided(tune_options, arguments);
 }
 

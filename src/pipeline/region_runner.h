@@ -44,6 +44,7 @@ class RegionRunner : public Runner {
 
  private:
   const std::vector<mlx::core::array>& inputs();
+  Contender timed(const std::string& name, ArrayFunction function);
 
   Kernel kernel_;
   Graph graph_;  // raised

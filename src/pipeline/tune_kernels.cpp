@@ -12,8 +12,14 @@ namespace autoperfect {
 
 namespace mx = mlx::core;
 
+mx::Device kernel_device() {
+  auto device = mx::default_device();
+  return target_of(device) ? device : mx::Device(mx::Device::cpu);
+}
+
 std::vector<RegionOutcome> tune_kernels(const std::vector<Kernel>& kernels, const TuneOptions& options) {
-  auto stream = mx::default_stream(mx::Device::cpu);
+  auto device = kernel_device();
+  auto stream = mx::default_stream(device);
   std::vector<std::unique_ptr<RegionRunner>> runners;
   std::vector<TuneTask> tasks;
   for (auto& kernel : kernels) {
@@ -23,7 +29,7 @@ std::vector<RegionOutcome> tune_kernels(const std::vector<Kernel>& kernels, cons
     runners.push_back(std::make_unique<RegionRunner>(kernel, plain, stream));
     tasks.push_back({kernel, runners.back().get()});
   }
-  auto decisions = tune(tasks, this_machine(), options);
+  auto decisions = tune(tasks, *target_of(device), options);
   std::vector<RegionOutcome> outcomes;
   for (size_t k = 0; k < kernels.size(); ++k) {
     auto& outcome = outcomes.emplace_back();

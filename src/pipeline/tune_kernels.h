@@ -10,10 +10,13 @@
 
 namespace autoperfect {
 
-// One outcome a kernel, in order. On MLX's default stream of the CPU.
+// The default device, or the CPU where nothing of ours runs on that.
+mlx::core::Device kernel_device();
+
+// One outcome a kernel, in order. On the default stream of that device.
 std::vector<RegionOutcome> tune_kernels(const std::vector<Kernel>& kernels, const TuneOptions& options);
 
 // What became of a region's candidates: the gate, the times, and every attempt with its end.
-std::string explain(const RegionOutcome& outcome);
+std::string explain(const RegionOutcome& outcome, const Target& target);
 
 }  // namespace autoperfect

@@ -35,7 +35,7 @@ bool compile_is_disabled() {
 nb::object CompiledFunction::call(PyObject* args, PyObject* kwargs) {
   if (!plain_reason_.empty() || in_transformation() || compile_is_disabled())
     return call_plainly(args, kwargs);
-  if (mx::default_device() != mx::Device::cpu) return call_mlx_compile(args, kwargs);
+  if (!target_of(mx::default_device())) return call_mlx_compile(args, kwargs);
   Arguments arguments;
   key_of(arguments, args, kwargs);
   std::string_view key;
@@ -151,7 +151,7 @@ std::string CompiledFunction::explain(PyObject* args, PyObject* kwargs) {
   if (!plain_reason_.empty()) return plain(plain_reason_);
   if (in_transformation()) return plain("a transformation around this call traces the function itself");
   if (compile_is_disabled()) return plain("compilation is disabled");
-  if (mx::default_device() != mx::Device::cpu) return plain("mx.compile serves the default device");
+  if (!target_of(mx::default_device())) return plain("mx.compile serves the default device");
   Arguments arguments;
   key_of(arguments, args, kwargs);
   std::string_view key;
@@ -164,7 +164,7 @@ std::string CompiledFunction::explain(PyObject* args, PyObject* kwargs) {
 
 std::string CompiledFunction::tune(PyObject* args, PyObject* kwargs, const TuneOptions& options) {
   if (!plain_reason_.empty() || in_transformation() || compile_is_disabled() ||
-      mx::default_device() != mx::Device::cpu)
+      !target_of(mx::default_device()))
     return explain(args, kwargs);
   Arguments arguments;
   key_of(arguments, args, kwargs);

@@ -102,7 +102,7 @@ void add_planning(nb::module_& module) {
           "plan",
           [](const PlannedFunction& self) { return print(self.program().graph(), self.program().plan()); })
       .def_prop_ro("predicted_seconds", [](const PlannedFunction& self) {
-        return predict_seconds(self.program(), this_machine());
+        return predict_seconds(self.program(), *self.program().target());
       });
   module.def(
       "machine",
@@ -115,6 +115,19 @@ void add_planning(nb::module_& module) {
         return row;
       },
       "What this machine reaches, as the cost model takes it.");
+  module.def(
+      "gpu",
+      [] {
+        const Target* target = target_of(mlx::core::Device(mlx::core::Device::gpu));
+        if (!target) throw std::runtime_error("[gpu] Nothing of ours runs on a GPU here.");
+        nb::dict row;
+        row["name"] = target->name;
+        row["multiprocessors"] = target->threads;
+        row["copy_bytes_per_second"] = target->copy_bytes_per_second;
+        row["launch_seconds"] = target->launch_seconds;
+        return row;
+      },
+      "What the GPU reaches, as the cost model takes it.");
 }
 
 }  // namespace autoperfect::python

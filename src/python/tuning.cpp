@@ -79,7 +79,7 @@ nb::list tune_texts(const std::vector<std::string>& texts, const nb::dict& reque
   nb::list rows;
   for (const auto& outcome : outcomes) {
     nb::dict row = outcome_dict(outcome);
-    row["text"] = explain(outcome);
+    row["text"] = explain(outcome, *target_of(kernel_device()));
     row["evidence"] = outcome.evidence;
     row["source"] = outcome.winner.source;
     rows.append(row);

@@ -81,6 +81,16 @@ std::vector<std::string> plain_environment() {
   return lines;
 }
 
+std::vector<std::string> gpu_environment() {
+  auto lines = plain_environment();
+  for (const char* name :
+       {"LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_PATH", "CUDA_HOME"}) {
+    auto value = variable(name, "");
+    if (!value.empty()) lines.push_back(std::string(name) + "=" + value);
+  }
+  return lines;
+}
+
 void warn_once(const std::string& key, const std::string& message) {
   if (environment().log == "off") return;
   static std::mutex mutex;

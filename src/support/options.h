@@ -24,6 +24,8 @@ std::vector<EnvironmentRow> environment_rows();
 
 // What a program of the user's choice needs to run, "NAME=value" each, and nothing that may be secret.
 std::vector<std::string> plain_environment();
+// The same, with what CUDA finds its driver and its GPUs by.
+std::vector<std::string> gpu_environment();
 
 // "autoperfect: warning: ..." on stderr, each distinct `key` once a process. log_info: with
 // AUTOPERFECT_LOG=info.

@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -259,6 +260,35 @@ Result<ProcessResult> run_process(const std::vector<std::string>& arguments, con
   drain(err.read.get(), result.errors, options.output_bytes);
   if (!reaped) return reaped.errors();
   return result;
+}
+
+Result<ResidentProcess> ResidentProcess::start(
+    std::vector<std::string> arguments, const std::vector<std::string>& environment) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return failure("no socket", errno);
+  Descriptor ours = above_stdio(ends[0]), theirs = above_stdio(ends[1]);
+  Descriptor nowhere = above_stdio(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!ours || !theirs || !nowhere) return failure("no descriptor", errno);
+  SpawnPlan plan;
+  plan.set_files(nowhere.get(), nowhere.get(), nowhere.get(), {theirs.get()});
+  plan.set_process();
+  arguments.push_back(std::to_string(theirs.get()));
+  auto argv = pointers_to(arguments);
+  auto envp = pointers_to(environment);
+  pid_t pid = -1;
+  int error = posix_spawn(&pid, argv[0], &plan.actions, &plan.attributes, argv.data(), envp.data());
+  if (error) return failure("cannot start " + arguments[0], error);
+  return ResidentProcess(pid, std::move(ours));
+}
+
+ResidentProcess::ResidentProcess(ResidentProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)), socket_(std::move(other.socket_)) {}
+
+ResidentProcess::~ResidentProcess() {
+  if (pid_ < 0) return;
+  if (state_of(pid_) != State::stolen) kill(-pid_, SIGKILL);
+  ProcessResult ignored;
+  (void)reap(pid_, ignored);
 }
 
 }  // namespace autoperfect

@@ -2,11 +2,14 @@
 // (killed whole). The child's environment is what `environment` says and nothing else.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "support/descriptor.h"
 #include "support/result.h"
 
 namespace autoperfect {
@@ -30,6 +33,25 @@ struct ProcessResult {
 
 // As a shell would find it, but never relative to the current directory. Empty: not found.
 std::string find_program(const std::string& name);
+
+// A program that stays and is talked to through a socket, whose number in the child is its last argument. It
+// is killed with its owner; its output goes nowhere.
+class ResidentProcess {
+ public:
+  static Result<ResidentProcess> start(
+      std::vector<std::string> arguments, const std::vector<std::string>& environment);
+  ResidentProcess(ResidentProcess&& other) noexcept;
+  ResidentProcess& operator=(ResidentProcess&& other) = delete;
+  ~ResidentProcess();
+
+  int socket() const { return socket_.get(); }
+
+ private:
+  ResidentProcess(pid_t pid, Descriptor socket) : pid_(pid), socket_(std::move(socket)) {}
+
+  pid_t pid_;
+  Descriptor socket_;
+};
 
 Result<ProcessResult> run_process(const std::vector<std::string>& arguments, const ProcessOptions& options);
 

@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "compile/cuda/compile.h"
+
 namespace autoperfect {
 namespace {
 
@@ -50,6 +52,18 @@ std::optional<Failure> check_draft(Contestant& contestant, const Kernel& kernel,
   return std::nullopt;
 }
 
+// To a cubin; it is loaded into this process only once it was proved in another.
+std::optional<Failure> compile_for_gpu(Contestant& contestant, const Target& target) {
+  contestant.attempt.stage = "compile";
+  Result<CudaBinary> compiled = Diagnostic{"compile", "not-run", "was not compiled"};
+  timed(contestant.attempt.compile_seconds, [&] {
+    compiled = compile_cuda(contestant.candidate.source, target.capability);
+  });
+  if (!compiled) return Failure{"compile", text_of(compiled.errors(), contestant.candidate.source), false};
+  contestant.binary = std::move(compiled->cubin);
+  return std::nullopt;
+}
+
 std::optional<Failure> compile(Contestant& contestant) {
   contestant.attempt.stage = "compile";
   auto& compiler = system_compiler();
@@ -91,7 +105,7 @@ std::optional<Failure> build(Contestant& contestant, const Kernel& kernel, const
       return std::nullopt;
     }
   }
-  return compile(contestant);
+  return contestant.candidate.language == "cuda" ? compile_for_gpu(contestant, target) : compile(contestant);
 }
 
 }  // namespace autoperfect

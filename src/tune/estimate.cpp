@@ -29,6 +29,7 @@ double busy_threads(const Launch& launch, const Kernel& kernel, const Target& ta
 double estimate_seconds(const Contestant& contestant, const Life& life, const Target& target) {
   if (contestant.runnable.graph) return unfused_seconds(*contestant.runnable.graph, target);
   auto cost = cost_of_region(life.runner().graph(), target);
+  if (target.capability) return cost.fused_seconds;
   double idle =
       std::max(1, target.threads) / busy_threads(contestant.candidate.launch, life.kernel(), target);
   double stretched = std::max(cost.memory_seconds, cost.compute_seconds * idle) + cost.spill_seconds;

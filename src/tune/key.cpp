@@ -3,6 +3,8 @@
 #include <bit>
 
 #include "compile/cpu/compile.h"
+#include "compile/cuda/compile.h"
+#include "compile/cuda/device.h"
 #include "ir/kernel_text.h"
 #include "support/hash.h"
 
@@ -13,6 +15,20 @@ namespace {
 constexpr int generator_version = 6;
 constexpr int key_version = 1;
 
+std::string cpu_part() {
+  auto& compiler = system_compiler();
+  return "\nprelude " + hash_hex(prelude_source()) + "\nfeatures " + cpu_features() + "\ncompiler " +
+         (compiler ? compiler->identity + " " + compiler->flags : std::string("none"));
+}
+
+std::string gpu_part(const Target& target) {
+  auto& compiler = cuda_compiler();
+  return "\nprelude " + hash_hex(cuda_prelude_source()) + "\ncapability " +
+         std::to_string(target.capability) + "\ndriver " + std::to_string(cuda_driver_version()) +
+         "\ncompiler " +
+         (compiler ? "nvrtc " + compiler->version + " " + compiler->flags : std::string("none"));
+}
+
 }  // namespace
 
 // A binary serves every size of a dynamic axis, but what wins depends on it: sizes share a decision up to a
@@ -20,11 +36,8 @@ constexpr int key_version = 1;
 std::string cache_key(const Kernel& kernel, const Target& target) {
   std::string key = "autoperfect.key " + std::to_string(key_version);
   key += "\ngenerator " + std::to_string(generator_version);
-  key += "\nprelude " + hash_hex(prelude_source());
   key += "\ntarget " + target.name + " threads=" + std::to_string(target.threads);
-  key += "\nfeatures " + cpu_features();
-  auto& compiler = system_compiler();
-  key += "\ncompiler " + (compiler ? compiler->identity + " " + compiler->flags : std::string("none"));
+  key += target.capability ? gpu_part(target) : cpu_part();
   for (auto& axis : kernel.axes)
     if (axis.dynamic) key += "\nsize " + std::to_string(std::bit_width(static_cast<uint64_t>(axis.size)) / 2);
   return key + "\nsignature " + signature(kernel) + "\n" + print(kernel, Names::canonical);

@@ -12,11 +12,16 @@ std::optional<Runnable> runnable_of(const CacheEntry& entry, const Kernel& kerne
   if (entry.candidate.language == "mlx") {
     auto checked = check(kernel, {"mlx", entry.candidate.source}, target);
     if (!checked || !checked->graph) return std::nullopt;
-    return Runnable{nullptr, std::make_shared<const Graph>(std::move(*checked->graph)), {}};
+    return Runnable{nullptr, std::make_shared<const Graph>(std::move(*checked->graph)), {}, {}};
+  }
+  if (entry.candidate.language == "cuda") {
+    auto kept = DeviceKernel::keep(entry.binary, entry.candidate);
+    if (!kept) return std::nullopt;
+    return Runnable{nullptr, nullptr, entry.candidate.guards, *kept};
   }
   auto loaded = load_cpu(entry.binary, entry.candidate.launch);
   if (!loaded) return std::nullopt;
-  return Runnable{*loaded, nullptr, entry.candidate.guards};
+  return Runnable{*loaded, nullptr, entry.candidate.guards, {}};
 }
 
 }  // namespace

@@ -16,7 +16,9 @@ namespace {
 
 constexpr int measurement_version = 1;  // raise it when the probes or what they mean change
 
-std::atomic<MlxProbe> mlx_probe{nullptr};
+constexpr const char* kept_file = "machine.json";
+
+std::atomic<MlxProbe> known_probe{nullptr};
 
 // A hypervisor may name any processor the same; its vectors, caches and threads tell most of them apart.
 std::string identity_of(const Target& target) {
@@ -34,7 +36,7 @@ std::string identity_of(const Target& target) {
         target.l2_bytes,
         target.l3_bytes})
     model += "," + std::to_string(part);
-  bool knows_mlx = mlx_probe.load() != nullptr;
+  bool knows_mlx = mlx_probe() != nullptr;
   return hash_hex(model + target.name + cpu_features() + (knows_mlx ? "mlx" : ""));
 }
 
@@ -51,8 +53,7 @@ Target measure(Target target) {
   }
   target.flops_per_second = probe_flops_per_second(target.threads);
   // Beside the threads, a kernel is an op to MLX like any other.
-  MlxProbe probe = mlx_probe.load();
-  if (probe) target.mlx.op_seconds = probe();
+  if (MlxProbe probe = mlx_probe()) target.mlx.op_seconds = probe(false);
   target.launch_seconds = probe_launch_seconds(target.threads) + target.mlx.op_seconds;
   return target;
 }
@@ -63,20 +64,8 @@ Target unmeasured() {
   return target;
 }
 
-std::string kept_path() {
-  return Cache::instance().directory() + "/machine.json";
-}
-
-std::optional<Target> read_kept(const Target& on, const std::string& identity) {
-  if (!Cache::instance().persistent()) return std::nullopt;
-  auto text = read_file(kept_path(), 1 << 16);
-  return text ? parse_machine(*text, on, identity) : std::nullopt;
-}
-
-void keep(const Target& target, const std::string& identity) {
-  if (!Cache::instance().persistent() || environment().cache != "on") return;
-  if (!write_file_atomically(kept_path(), machine_text(target, identity)).ok())
-    log_info("the description of this machine could not be kept");
+std::string kept_path(const char* file) {
+  return Cache::instance().directory() + "/" + file;
 }
 
 // Far below what any such processor does: others had the machine all the while, and the next process
@@ -90,17 +79,33 @@ bool is_too_low(const Target& measured, const Target& expected) {
 Target read_or_measure() {
   Target target = unmeasured();
   std::string identity = identity_of(target);
-  if (auto kept = read_kept(target, identity)) return *kept;
+  if (auto kept = read_kept_machine(kept_file, target, identity)) return *kept;
   Target measured = measure(target);
   if (is_too_low(measured, target)) return target;
-  keep(measured, identity);
+  keep_machine(kept_file, measured, identity);
   return measured;
 }
 
 }  // namespace
 
 void set_mlx_probe(MlxProbe probe) {
-  mlx_probe = probe;
+  known_probe = probe;
+}
+
+MlxProbe mlx_probe() {
+  return known_probe.load();
+}
+
+std::optional<Target> read_kept_machine(const char* file, const Target& on, const std::string& identity) {
+  if (!Cache::instance().persistent()) return std::nullopt;
+  auto text = read_file(kept_path(file), 1 << 16);
+  return text ? parse_machine(*text, on, identity) : std::nullopt;
+}
+
+void keep_machine(const char* file, const Target& target, const std::string& identity) {
+  if (!Cache::instance().persistent() || environment().cache != "on") return;
+  if (!write_file_atomically(kept_path(file), machine_text(target, identity)).ok())
+    log_info("the description of this machine could not be kept");
 }
 
 double measured_copy_limit() {
@@ -113,14 +118,14 @@ Target remeasure_machine() {
   Target target = unmeasured();
   std::string identity = identity_of(target);
   Target now = measure(target);
-  if (auto before = read_kept(target, identity)) {
+  if (auto before = read_kept_machine(kept_file, target, identity)) {
     now.copy_bytes_per_second = std::max(now.copy_bytes_per_second, before->copy_bytes_per_second);
     now.cache_bytes_per_second = std::max(now.cache_bytes_per_second, before->cache_bytes_per_second);
     now.flops_per_second = std::max(now.flops_per_second, before->flops_per_second);
     now.launch_seconds = std::min(now.launch_seconds, before->launch_seconds);
     now.mlx.op_seconds = std::min(now.mlx.op_seconds, before->mlx.op_seconds);
   }
-  keep(now, identity);
+  keep_machine(kept_file, now, identity);
   return now;
 }
 

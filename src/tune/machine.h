@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cost/target.h"
+#include "support/result.h"
 
 namespace autoperfect {
 
@@ -20,10 +21,20 @@ double measured_copy_limit();
 // low.
 Target remeasure_machine();
 
-// Seconds one small op takes in MLX. Only layers that include MLX can know: they set it before the machine is
-// asked for; without it the default stays.
-using MlxProbe = double (*)();
+// The first NVIDIA GPU, for which kernels are built where MLX computes on it: what its driver says and what
+// was measured. Errors where there is none.
+const Result<Target>& this_gpu();
+
+// Seconds one small op takes in MLX, on the CPU or the GPU. Only layers that include MLX can know: they set
+// it before the machine is asked for; without it the default stays.
+using MlxProbe = double (*)(bool on_gpu);
 void set_mlx_probe(MlxProbe probe);
+
+MlxProbe mlx_probe();  // null: nobody knows
+
+// The description kept under that name in the cache directory.
+std::optional<Target> read_kept_machine(const char* file, const Target& on, const std::string& identity);
+void keep_machine(const char* file, const Target& target, const std::string& identity);
 
 // The kept text; parsing gives none for a text that is damaged, out of range or of another machine.
 std::string machine_text(const Target& target, const std::string& identity);

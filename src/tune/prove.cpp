@@ -25,7 +25,8 @@ uint64_t seed_for(Life& life, int repair, const TuneOptions& options) {
 }
 
 bool is_unable(const Diagnostic& failure) {
-  return failure.code == "no-worker" || failure.code == "no-memory" || failure.code == "isolation";
+  return failure.code == "no-worker" || failure.code == "no-memory" || failure.code == "no-gpu" ||
+         failure.code == "isolation";
 }
 
 // The first failure, and the names of the families that failed and passed beside it.
@@ -74,6 +75,16 @@ Verdict gate_text(Contestant& contestant, Life& life, const Target& target, cons
   return gate(kernel, evaluate, own_sizes, options);
 }
 
+// Nothing of a GPU's binary comes into this process before.
+std::optional<Failure> load_proved(Contestant& contestant) {
+  if (contestant.candidate.language != "cuda") return std::nullopt;
+  auto kept = DeviceKernel::keep(*contestant.binary, contestant.candidate);
+  if (!kept) return Failure{"gate", format(kept.errors()), false};
+  contestant.runnable.device = *kept;
+  contestant.runnable.guards = contestant.candidate.guards;
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Failure> prove(
@@ -97,7 +108,7 @@ std::optional<Failure> prove(
   attempt.isolation = verdict.isolation;
   attempt.arms = verdict.arms;
   attempt.admitted = verdict.admitted;
-  if (verdict.admitted) return std::nullopt;
+  if (verdict.admitted) return load_proved(contestant);
   bool unable = std::any_of(verdict.failures.begin(), verdict.failures.end(), is_unable);
   life.gate_is_unable = life.gate_is_unable || unable;
   return Failure{"gate", evidence_of(verdict), !unable};

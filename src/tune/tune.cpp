@@ -3,6 +3,8 @@
 #include <chrono>
 #include <functional>
 
+#include "compile/cuda/compile.h"
+#include "gate/gpu_worker.h"
 #include "generate/language/language.h"
 #include "generate/schedule/schedule.h"
 #include "support/options.h"
@@ -57,6 +59,7 @@ std::vector<Decision> Tuner::run(const std::vector<TuneTask>& tasks) {
     begin(task);
   timed("compile", [&] { compile_all(); });
   timed("gate", [&] { gate_all(); });
+  if (target_.capability) end_gpu_worker();
   timed("bench", [&] { compete_all(); });
   if (options_.authors.any()) Rounds(lives_, target_, options_).run();
   std::vector<Decision> decisions;
@@ -83,8 +86,11 @@ bool Tuner::is_known(Life& life) {
     return true;
   }
   if (keeps() && !options_.authors.any() && take_cached(life, target_)) return true;
-  if (system_compiler().ok()) return false;
-  warn_once("no-compiler", "no C++ compiler was found: plain MLX runs (set CXX or install g++)");
+  if (target_.capability ? cuda_compiler().ok() : system_compiler().ok()) return false;
+  if (target_.capability)
+    warn_once("no-nvrtc", format(cuda_compiler().errors()));
+  else
+    warn_once("no-compiler", "no C++ compiler was found: plain MLX runs (set CXX or install g++)");
   life.decision.reason = "no compiler";
   return true;
 }

@@ -11,6 +11,7 @@
 #include "bench/bench.h"
 #include "cache/cache.h"
 #include "compile/cpu/compile.h"
+#include "compile/cuda/device.h"
 #include "cost/cost.h"
 #include "gate/gate.h"
 #include "generate/language/language.h"
@@ -18,11 +19,13 @@
 
 namespace autoperfect {
 
-// What runs for an admitted candidate: a loaded binary, or MLX's operations as its text says (`mlx`).
+// What runs for an admitted candidate: a loaded binary for the CPU or the GPU, or MLX's operations as its
+// text says (`mlx`).
 struct Runnable {
   std::shared_ptr<LoadedKernel> loaded;
   std::shared_ptr<const Graph> graph;
   Guards guards = {};
+  std::shared_ptr<const DeviceKernel> device = {};
 };
 
 // What tuning needs of MLX, given by the pipeline; always called on the thread that called tune().

@@ -76,6 +76,20 @@ class CacheTest : public testing::Test {
   std::string root_, place_;
 };
 
+TEST_F(CacheTest, LaunchesOfAGpuAreKept) {
+  auto entry = sample();
+  entry.candidate.language = "cuda";
+  entry.candidate.launch.grid = {"ceil_div(d0, 256)", "4"};
+  entry.candidate.launch.block = {"256"};
+  entry.candidate.second = {{"2"}, {"128"}, "d0 * 16", {0}, {1, 2}};
+  auto read = decode_entry(encode_entry(entry));
+  ASSERT_TRUE(read);
+  expect_equal(entry, *read);
+  EXPECT_EQ(entry.candidate.second, read->candidate.second);
+  entry.candidate.launch.grid.clear();  // no launch: nothing that could run
+  EXPECT_FALSE(decode_entry(encode_entry(entry)));
+}
+
 TEST_F(CacheTest, StoresAndFindsAcrossProcessesSoToSpeak) {
   auto entry = sample();
   Cache(place_, CacheMode::on).store(entry);

@@ -4,9 +4,9 @@
 
 #include <initializer_list>
 #include <limits>
-#include <numeric>
 
 #include "generate/size_expression.h"
+#include "support/hash.h"
 #include "support/library_functions.h"
 
 namespace autoperfect {
@@ -26,6 +26,7 @@ struct Driver {
   int (*to_device)(uint64_t, const void*, size_t) = nullptr;
   int (*to_host)(void*, uint64_t, size_t) = nullptr;
   int (*fill)(uint64_t, unsigned char, size_t) = nullptr;
+  int (*copy)(uint64_t to, uint64_t from, size_t) = nullptr;
   int (*synchronize)() = nullptr;
   int (*load)(void** module, const void* image) = nullptr;
   int (*unload)(void* module) = nullptr;
@@ -74,6 +75,7 @@ const Driver* load_driver() {
   functions.find(found.to_device, "cuMemcpyHtoD_v2");
   functions.find(found.to_host, "cuMemcpyDtoH_v2");
   functions.find(found.fill, "cuMemsetD8_v2");
+  functions.find(found.copy, "cuMemcpyDtoD_v2");
   functions.find(found.synchronize, "cuCtxSynchronize");
   functions.find(found.load, "cuModuleLoadData");
   functions.find(found.unload, "cuModuleUnload");
@@ -98,6 +100,12 @@ Diagnostic failure(const std::string& code, const std::string& message) {
 }
 
 }  // namespace
+
+int cuda_driver_version() {
+  const Driver* driver = find_driver();
+  int version = 0;
+  return driver && driver->version(&version) == 0 ? version : 0;
+}
 
 Status CudaDevice::check(int status, const char* what) const {
   if (status == 0) return Success{};
@@ -132,6 +140,11 @@ Result<std::shared_ptr<CudaDevice>> CudaDevice::open() {
   return opened;
 }
 
+const Result<std::shared_ptr<CudaDevice>>& CudaDevice::shared() {
+  static const auto* opened = new Result<std::shared_ptr<CudaDevice>>(open());
+  return *opened;
+}
+
 CudaDevice::~CudaDevice() {
   if (context_) driver_->release(0);
 }
@@ -161,6 +174,10 @@ Status CudaDevice::fill(DeviceAddress to, int value, int64_t bytes) {
              : Success{};
 }
 
+Status CudaDevice::copy(DeviceAddress to, DeviceAddress from, int64_t bytes) {
+  return bytes ? check(driver_->copy(to, from, static_cast<size_t>(bytes)), "copy") : Success{};
+}
+
 Status CudaDevice::synchronize() {
   return check(driver_->synchronize(), "kernel");
 }
@@ -186,6 +203,7 @@ Result<double> CudaDevice::seconds(const std::function<Status()>& work) {
 
 Result<void*> CudaDevice::load(const std::string& cubin) {
   void* module = nullptr;
+  if (auto status = check(driver_->make_current(context_), "context"); !status) return status.errors();
   if (auto status = check(driver_->load(&module, cubin.data()), "load"); !status) return status.errors();
   return module;
 }
@@ -201,11 +219,10 @@ Result<void*> CudaDevice::function(void* module, const std::string& name) {
   return function;
 }
 
-Status CudaDevice::launch(void* function, Size grid, Size block, const std::vector<void*>& arguments) {
-  auto** parameters = const_cast<void**>(arguments.data());
+Status CudaDevice::launch(void* function, Size grid, Size block, void** arguments) {
   return check(
       driver_->launch(
-          function, grid[0], grid[1], grid[2], block[0], block[1], block[2], 0, nullptr, parameters, nullptr),
+          function, grid[0], grid[1], grid[2], block[0], block[1], block[2], 0, nullptr, arguments, nullptr),
       "launch");
 }
 
@@ -232,36 +249,88 @@ Result<CudaDevice::Size> sizes_for(const std::vector<std::string>& expressions, 
 
 Result<std::shared_ptr<DeviceKernel>> DeviceKernel::load(
     std::shared_ptr<CudaDevice> device, const std::string& cubin, const Candidate& candidate) {
-  std::shared_ptr<DeviceKernel> kernel(new DeviceKernel(device, candidate.launch, candidate.second));
-  auto module = device->load(cubin);
+  std::shared_ptr<DeviceKernel> kernel(
+      new DeviceKernel(std::move(device), candidate.launch, candidate.second));
+  auto module = kernel->device_->load(cubin);
   if (!module) return module.errors();
   kernel->module_ = *module;
   for (int version : {0, 1}) {
     std::string ending = version ? "_unaligned" : "";
-    auto function = device->function(*module, "autoperfect_kernel" + ending);
+    auto function = kernel->device_->function(*module, "autoperfect_kernel" + ending);
     if (!function) return function.errors();
     kernel->kernels_[version] = *function;
     if (candidate.second.grid.empty()) continue;
-    auto finish = device->function(*module, "autoperfect_finish" + ending);
+    auto finish = kernel->device_->function(*module, "autoperfect_finish" + ending);
     if (!finish) return finish.errors();
     kernel->finishes_[version] = *finish;
   }
   return kernel;
 }
 
+Result<std::shared_ptr<DeviceKernel>> DeviceKernel::keep(
+    const std::string& cubin, const Candidate& candidate) {
+  auto& device = CudaDevice::shared();
+  if (!device) return device.errors();
+  static auto& mutex = *new std::mutex;
+  static auto& kept = *new std::map<std::string, std::shared_ptr<DeviceKernel>>;
+  std::lock_guard lock(mutex);
+  auto& known = kept[hash_hex(cubin + candidate.source)];
+  if (known) return known;
+  auto loaded = load(*device, cubin, candidate);
+  if (!loaded) return loaded.errors();
+  return known = *loaded;
+}
+
 DeviceKernel::~DeviceKernel() {
   if (module_) device_->unload(module_);
 }
 
+Result<DeviceKernel::Sizes> DeviceKernel::read_sizes(int64_t dynamic_size) const {
+  Sizes read;
+  for (int finish : {0, 1}) {
+    auto grid = sizes_for(finish ? second_.grid : launch_.grid, dynamic_size);
+    auto block = sizes_for(finish ? second_.block : launch_.block, dynamic_size);
+    if (!grid) return grid.errors();
+    if (!block) return block.errors();
+    read.grid[finish] = *grid;
+    read.block[finish] = *block;
+  }
+  if (second_.grid.empty()) return read;
+  auto [bytes, problem] = size_for(second_.partial_bytes, dynamic_size);
+  if (!bytes) return failure("bad-launch", second_.partial_bytes + ": " + problem);
+  read.partial_bytes = *bytes;
+  return read;
+}
+
+Result<std::shared_ptr<const DeviceKernel::Sizes>> DeviceKernel::sizes(int64_t dynamic_size) const {
+  constexpr size_t most = 64;  // a size that grows with every call fills no memory
+  std::lock_guard lock(mutex_);
+  auto& known = sizes_[dynamic_size];
+  if (known) return known;
+  auto read = read_sizes(dynamic_size);
+  if (!read) {
+    sizes_.erase(dynamic_size);
+    return read.errors();
+  }
+  auto kept = std::make_shared<const Sizes>(*read);
+  known = kept;
+  if (sizes_.size() > most) sizes_.erase(sizes_.begin());
+  return kept;
+}
+
 std::optional<int64_t> DeviceKernel::partial_bytes(int64_t dynamic_size) const {
-  return second_.grid.empty() ? 0 : size_for(second_.partial_bytes, dynamic_size).value;
+  auto known = sizes(dynamic_size);
+  return known ? std::optional((*known)->partial_bytes) : std::nullopt;
 }
 
 Status DeviceKernel::run(
     const std::vector<DeviceAddress>& in,
     const std::vector<DeviceAddress>& out,
     DeviceAddress partial,
-    int64_t dynamic_size) {
+    int64_t dynamic_size,
+    const Launcher& launcher) const {
+  auto known = sizes(dynamic_size);
+  if (!known) return known.errors();
   constexpr DeviceAddress alignment = 16;
   int version = 0;
   for (auto* buffers : {&in, &out})
@@ -269,23 +338,25 @@ Status DeviceKernel::run(
       if (buffer % alignment) version = 1;
   bool finishes = finishes_[0] != nullptr;
   int size = static_cast<int>(dynamic_size);
-  std::vector<int> all(out.size());
-  std::iota(all.begin(), all.end(), 0);
   auto start = [&](bool finish) -> Status {
     std::vector<DeviceAddress> buffers = in;
     if (finish) buffers.push_back(partial);
-    for (int output : finish ? second_.outputs : finishes ? second_.first_outputs : all)
-      buffers.push_back(out.at(static_cast<size_t>(output)));
+    if (finishes)
+      for (int output : finish ? second_.outputs : second_.first_outputs)
+        buffers.push_back(out.at(static_cast<size_t>(output)));
+    else
+      buffers.insert(buffers.end(), out.begin(), out.end());
     if (finishes && !finish) buffers.push_back(partial);
     std::vector<void*> arguments;
+    arguments.reserve(buffers.size() + 1);
     for (DeviceAddress& buffer : buffers)
       arguments.push_back(&buffer);
     if (dynamic_size > 0) arguments.push_back(&size);
-    auto grid = sizes_for(finish ? second_.grid : launch_.grid, dynamic_size);
-    auto block = sizes_for(finish ? second_.block : launch_.block, dynamic_size);
-    if (!grid) return grid.errors();
-    if (!block) return block.errors();
-    return device_->launch((finish ? finishes_ : kernels_)[version], *grid, *block, arguments);
+    void* function = (finish ? finishes_ : kernels_)[version];
+    auto& grid = (*known)->grid[finish];
+    auto& block = (*known)->block[finish];
+    return launcher ? launcher(function, grid, block, arguments.data())
+                    : device_->launch(function, grid, block, arguments.data());
   };
   if (auto status = start(false); !status || !finishes) return status;
   return start(true);

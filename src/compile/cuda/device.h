@@ -1,11 +1,14 @@
 // A GPU through CUDA's driver interface, looked up at run time: what the gate's helper and the device tests
-// run kernels with. MLX has its own context; nothing here is used in a process that computes with MLX.
+// run kernels with, and what loads them for dispatch. The context is the device's primary one, which is MLX's
+// as well: what is loaded here, MLX's streams can launch.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,11 +30,15 @@ struct DeviceFacts {
   int driver_version = 0;  // 13000 for 13.0
 };
 
-// The first GPU, with a context of its own. Not for several threads at once. After a kernel went wrong every
-// call fails: the process has to end.
+int cuda_driver_version();  // 13000 for 13.0; 0: no driver
+
+// The first GPU. Not for several threads at once. After a kernel went wrong every call fails: the process has
+// to end.
 class CudaDevice {
  public:
   static Result<std::shared_ptr<CudaDevice>> open();
+  // The one of this process, opened when it is first asked for and never closed.
+  static const Result<std::shared_ptr<CudaDevice>>& shared();
   ~CudaDevice();
   CudaDevice(const CudaDevice&) = delete;
 
@@ -41,7 +48,8 @@ class CudaDevice {
   void release(DeviceAddress address);
   Status write(DeviceAddress to, const void* from, int64_t bytes);
   Status read(void* to, DeviceAddress from, int64_t bytes);
-  Status fill(DeviceAddress to, int value, int64_t bytes);  // each byte
+  Status fill(DeviceAddress to, int value, int64_t bytes);           // each byte
+  Status copy(DeviceAddress to, DeviceAddress from, int64_t bytes);  // on the device
   Status synchronize();
   Result<double> seconds(const std::function<Status()>& work);  // on the device, by events
 
@@ -49,7 +57,7 @@ class CudaDevice {
   void unload(void* module);
   Result<void*> function(void* module, const std::string& name);
   using Size = std::array<unsigned, 3>;
-  Status launch(void* function, Size grid, Size block, const std::vector<void*>& arguments);
+  Status launch(void* function, Size grid, Size block, void** arguments);
 
  private:
   CudaDevice() = default;
@@ -60,11 +68,17 @@ class CudaDevice {
   DeviceFacts facts_;
 };
 
-// A compiled candidate on a device, unloaded with its last owner.
+// A compiled candidate on a device, unloaded with its last owner. Any thread may run it.
 class DeviceKernel {
  public:
+  using Size = CudaDevice::Size;
+  using Launcher = std::function<Status(void* function, Size grid, Size block, void** arguments)>;
+
   static Result<std::shared_ptr<DeviceKernel>> load(
       std::shared_ptr<CudaDevice> device, const std::string& cubin, const Candidate& candidate);
+  // On the shared device, once for a binary and for as long as the process lasts: a stream may still hold
+  // launches of a kernel whose last user is gone.
+  static Result<std::shared_ptr<DeviceKernel>> keep(const std::string& cubin, const Candidate& candidate);
   ~DeviceKernel();
   DeviceKernel(const DeviceKernel&) = delete;
 
@@ -72,15 +86,25 @@ class DeviceKernel {
   std::optional<int64_t> partial_bytes(int64_t dynamic_size) const;
 
   // Buffers in ABI order. Where one does not begin at a multiple of 16 bytes, the unaligned version runs.
+  // `launcher` launches, one or two functions in that order; without it the device does, on its own stream.
   Status run(
       const std::vector<DeviceAddress>& in,
       const std::vector<DeviceAddress>& out,
       DeviceAddress partial,
-      int64_t dynamic_size);
+      int64_t dynamic_size,
+      const Launcher& launcher = {}) const;
 
  private:
   DeviceKernel(std::shared_ptr<CudaDevice> device, Launch launch, SecondLaunch second)
       : device_(std::move(device)), launch_(std::move(launch)), second_(std::move(second)) {}
+
+  // Of both launches, for a size of the dynamic axis: read from their expressions once.
+  struct Sizes {
+    Size grid[2], block[2];
+    int64_t partial_bytes = 0;
+  };
+  Result<std::shared_ptr<const Sizes>> sizes(int64_t dynamic_size) const;
+  Result<Sizes> read_sizes(int64_t dynamic_size) const;
 
   std::shared_ptr<CudaDevice> device_;
   Launch launch_;
@@ -88,6 +112,8 @@ class DeviceKernel {
   void* module_ = nullptr;
   void* kernels_[2] = {};   // aligned, unaligned
   void* finishes_[2] = {};  // the same; null: none
+  mutable std::mutex mutex_;
+  mutable std::map<int64_t, std::shared_ptr<const Sizes>> sizes_;
 };
 
 }  // namespace autoperfect

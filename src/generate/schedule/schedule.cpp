@@ -172,6 +172,13 @@ Variants joined_variants(const std::vector<Kernel>& parts, const Target& target)
   return found;
 }
 
+bool has_wide_numbers(const Kernel& kernel) {
+  auto is_wide = [](Dtype dtype) { return dtype == Dtype::f64 || dtype == Dtype::c64; };
+  return std::any_of(
+             kernel.buffers.begin(), kernel.buffers.end(), [&](auto& b) { return is_wide(b.type.dtype); }) ||
+         std::any_of(kernel.values.begin(), kernel.values.end(), [&](auto& v) { return is_wide(v.dtype); });
+}
+
 // Loops here sum lanes apart, in f32: no kernel that fixes an order, or asks for more, is for them.
 bool keeps_numerics(const Kernel& kernel) {
   const Numerics& numerics = kernel.numerics;
@@ -201,6 +208,11 @@ std::vector<Candidate> cpu_candidates(const Kernel& kernel, const Target& target
 }
 
 }  // namespace
+
+bool has_schedule(const Kernel& kernel, const Target& target) {
+  if (!schedule::find_nest(kernel.numerics.wide ? widened(kernel) : kernel)) return false;
+  return !target.capability || (!schedule::find_contraction(kernel) && !has_wide_numbers(kernel));
+}
 
 std::vector<Candidate> generate_schedules(const Kernel& kernel, const Target& target) {
   if (!keeps_numerics(kernel)) return {};

@@ -9,6 +9,10 @@
 
 namespace autoperfect {
 
+// Whether it knows the kernel's loops, without writing any. On a GPU contractions are left to MLX's
+// libraries, and f64 and c64 have no form.
+bool has_schedule(const Kernel& kernel, const Target& target);
+
 std::vector<Candidate> generate_schedules(const Kernel& kernel, const Target& target);
 
 }  // namespace autoperfect

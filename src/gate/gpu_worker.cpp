@@ -1,0 +1,143 @@
+#include "gate/gpu_worker.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <mutex>
+#include <optional>
+
+#include "gate/gpu_job.h"
+#include "support/options.h"
+#include "support/subprocess.h"
+
+namespace autoperfect {
+namespace {
+
+std::mutex mutex;
+
+std::optional<ResidentProcess>& process() {
+  static auto& kept = *new std::optional<ResidentProcess>;
+  return kept;
+}
+
+enum class Answer { done, gone, late };
+
+// The job and its two memory files, as descriptors beside one byte.
+bool ask(int socket, int job, int inputs, int outputs) {
+  char byte = 1;
+  iovec data{&byte, 1};
+  int files[gpu_job_files] = {job, inputs, outputs};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof files)] = {};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof files);
+  std::memcpy(CMSG_DATA(header), files, sizeof files);
+  return sendmsg(socket, &message, MSG_NOSIGNAL) == 1;
+}
+
+Answer wait(int socket, double seconds) {
+  using Clock = std::chrono::steady_clock;
+  auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
+  for (;;) {
+    double left = std::chrono::duration<double>(deadline - Clock::now()).count();
+    if (left <= 0) return Answer::late;
+    pollfd file{socket, POLLIN, 0};
+    if (poll(&file, 1, static_cast<int>(std::ceil(std::min(left, 60.0) * 1e3))) <= 0) continue;
+    char byte = 0;
+    return recv(socket, &byte, 1, 0) == 1 ? Answer::done : Answer::gone;
+  }
+}
+
+Result<Answer> run(const std::string& worker, int job, int inputs, int outputs, double seconds) {
+  // One that died meanwhile, idle, says nothing about this job.
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    bool is_fresh = !process();
+    if (is_fresh) {
+      auto started = ResidentProcess::start({worker, gpu_mode, std::to_string(getpid())}, gpu_environment());
+      if (!started) return started.errors();
+      process().emplace(std::move(*started));
+    }
+    bool asked = ask(process()->socket(), job, inputs, outputs);
+    Answer answer = asked ? wait(process()->socket(), seconds) : Answer::gone;
+    if (answer != Answer::done) process().reset();
+    if (asked || is_fresh) return answer;
+  }
+  return Answer::gone;
+}
+
+void explain_end(
+    Answer answer,
+    const WorkerReport& report,
+    const Job& job,
+    double seconds,
+    const std::vector<std::string>& input_names,
+    const std::vector<std::string>& output_names,
+    WorkerOutcome& outcome) {
+  auto runs = static_cast<int64_t>(job.runs.size());
+  std::string said = tame(std::string(report.behaviour, strnlen(report.behaviour, sizeof report.behaviour)));
+  outcome.level = Isolation::process;
+  outcome.isolation = "process, guard zones on the GPU";
+  outcome.run = std::clamp<int64_t>(report.runs_begun - 1, -1, runs - 1);
+  if (answer == Answer::late) {
+    outcome.code = "timeout";
+    outcome.failure = fmt::format("does not finish within {:g} s", seconds);
+  } else if (report.fault_region != WorkerReport::nowhere) {
+    outcome.code = "memory-fault";
+    outcome.failure = explain_fault(report, input_names, output_names);
+  } else if (report.unable) {
+    outcome.code = "no-gpu";
+    outcome.failure = "cannot be run: " + said;
+  } else if (!said.empty()) {
+    outcome.code = report.runs_begun ? "gpu-error" : "not-run";
+    outcome.failure = (report.runs_begun ? "fails on the GPU: " : "cannot be run: ") + said;
+  } else if (answer == Answer::gone || report.runs_done != runs) {
+    outcome.code = "crash";
+    outcome.failure = "ends its process";
+  } else {
+    outcome.finished = true;
+  }
+}
+
+}  // namespace
+
+Result<WorkerOutcome> run_gpu_worker(
+    const std::string& worker,
+    const Job& job,
+    const MemoryFile& inputs,
+    MemoryFile& outputs,
+    double seconds,
+    const std::vector<std::string>& input_names,
+    const std::vector<std::string>& output_names) {
+  const std::string text = encode(job);
+  MemoryFile file(static_cast<int64_t>(text.size()));
+  if (!file.data()) return Diagnostic{"gate", "no-memory", "no memory file for the helper process"};
+  std::memcpy(file.data(), text.data(), text.size());
+  std::lock_guard lock(mutex);
+  auto answer = run(worker, file.fd(), inputs.fd(), outputs.fd(), seconds);
+  if (!answer) return answer.errors();
+  WorkerReport report;
+  std::memcpy(&report, outputs.data(), sizeof report);
+  WorkerOutcome outcome;
+  explain_end(*answer, report, job, seconds, input_names, output_names, outcome);
+  return outcome;
+}
+
+void end_gpu_worker() {
+  std::lock_guard lock(mutex);
+  process().reset();
+}
+
+}  // namespace autoperfect

@@ -1,0 +1,308 @@
+"""ap.compile with MLX's default device set to a GPU: the answers of MLX, kernels that won, the cache, faults, mixed devices.
+Needs a GPU; also runs without pytest: python tests/device/test_compile_gpu.py [NAME...]"""
+
+import functools
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import threading
+import traceback
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
+# A cache of its own, before the library is first imported: no earlier run decides a test.
+os.environ.setdefault("AUTOPERFECT_CACHE_DIR", tempfile.mkdtemp(prefix="autoperfect-gpu-"))
+
+import accuracy  # noqa: E402
+import mlx.core as mx  # noqa: E402
+import mlx.nn as nn  # noqa: E402
+from workloads import WORKLOADS  # noqa: E402
+from workloads.programs import PROGRAMS  # noqa: E402
+
+import autoperfect as ap  # noqa: E402
+
+NO_GPU = "no GPU: MLX has none on this machine"
+DTYPES = {"f32": mx.float32, "bf16": mx.bfloat16, "f16": mx.float16}
+# Random numbers decide by comparisons that one unit turns; what differs there is another draw, not another answer.
+DRAWS = {"sample_min_p"}
+
+
+def on_gpu(test):
+    @functools.wraps(test)
+    def run():
+        mx.set_default_device(mx.gpu)
+        test()
+
+    return run
+
+
+def layer_norm(x, w):
+    centred = x - mx.mean(x, axis=-1, keepdims=True)
+    return centred * mx.rsqrt(mx.mean(centred * centred, axis=-1, keepdims=True) + 1e-5) * w
+
+
+def softmax(x):
+    e = mx.exp(x - mx.max(x, axis=-1, keepdims=True))
+    return e / mx.sum(e, axis=-1, keepdims=True)
+
+
+def normal(*shape, dtype=mx.float32, key=1):
+    return mx.random.normal(shape, key=mx.random.key(key)).astype(dtype)
+
+
+def agree(ours, theirs):
+    """In units of the last place, as the benchmarks judge what has no oracle."""
+    apart, allowed = accuracy.worst(ours, theirs), accuracy.limit(ours, accuracy.EAGER_BUDGET)
+    assert apart <= allowed, f"{apart} units from MLX, allowed {allowed}"
+
+
+def kernels(fast):
+    return sum(not row["use_mlx"] for row in fast.outcomes())
+
+
+def failures_of(cases):
+    """name -> why, of (name, function, arguments)."""
+    failed, used = {}, 0
+    for name, function, arguments in cases:
+        try:
+            fast = ap.compile(function)
+            for _ in range(2):
+                ours, theirs = fast(*arguments), function(*arguments)
+                if name not in DRAWS:
+                    agree(ours, theirs)
+                mx.eval(ours)
+            used += kernels(fast)
+        except Exception:
+            failed[name] = traceback.format_exc(limit=3)
+    assert not failed, "\n".join(f"{name}: {text}" for name, text in failed.items())
+    assert used > len(cases) / 4, f"only {used} kernels won in {len(cases)} programs"
+
+
+@on_gpu
+def test_workloads():
+    failures_of(
+        [
+            (f"{name} {kind}", workload.function, workload.make_args((256, 1024), dtype))
+            for name, workload in WORKLOADS.items()
+            for kind, dtype in DTYPES.items()
+        ]
+    )
+
+
+@on_gpu
+def test_hot_functions_of_real_programs():
+    failures_of([(name, program.function, program.make_args()) for name, program in PROGRAMS.items()])
+
+
+@on_gpu
+def test_a_kernel_wins_and_says_so():
+    x, w = normal(8192, 4096), normal(4096)
+    fast = ap.compile(layer_norm)
+    agree(fast(x, w), layer_norm(x, w))
+    assert kernels(fast) == 1, fast.outcomes()
+    text = ap.explain(fast, x, w)
+    assert "kernel: schedule" in text and "guard zones on the GPU" in text, text
+
+
+@on_gpu
+def test_views_and_offsets():
+    """Strided inputs are copied; slices that are not aligned take the unaligned version."""
+    fast = ap.compile(softmax)
+    whole = normal(512, 1024)
+    for x in (whole, whole.T, whole[1:, :], whole[:, 1:], whole.reshape(-1)[3 : 3 + 512 * 1000].reshape(512, 1000)):
+        mx.eval(x)
+        agree(fast(x), softmax(x))
+    assert kernels(fast), fast.outcomes()
+
+
+@on_gpu
+def test_two_stage_reductions():
+    for shape, axis in (((16384, 64), 0), ((3, 400000), 1), ((2000000,), 0)):
+        fast = ap.compile(lambda x, axis=axis: mx.sum(mx.square(x), axis=axis))
+        x = normal(*shape)
+        for _ in range(3):
+            agree(fast(x), mx.sum(mx.square(x), axis=axis))
+
+
+@on_gpu
+def test_many_calls_in_one_eval():
+    fast = ap.compile(layer_norm)
+    w = normal(1024)
+    inputs = [normal(300 + k, 1024, key=k) for k in range(4)] * 10
+    outputs = [fast(x, w) for x in inputs]
+    mx.eval(outputs)
+    for x, y in zip(inputs, outputs):
+        agree(y, layer_norm(x, w))
+    chain = fast(fast(fast(inputs[0], w), w), w)
+    agree(chain, layer_norm(layer_norm(layer_norm(inputs[0], w), w), w))
+
+
+@on_gpu
+def test_async_eval_and_streams():
+    fast = ap.compile(layer_norm)
+    x, w = normal(2048, 1024), normal(1024)
+    expected = layer_norm(x, w)
+    agree(fast(x, w), expected)
+    stream = mx.new_stream(mx.gpu)
+    with mx.stream(stream):
+        y = fast(x, w)
+    mx.async_eval(y)
+    z = fast(y, w)  # on the default stream, waiting for the other
+    agree(z, layer_norm(expected, w))
+    agree(y, expected)
+
+
+@on_gpu
+def test_cpu_and_gpu_in_one_program():
+    def both(x, w):
+        y = layer_norm(x, w)
+        z = mx.add(mx.exp(y, stream=mx.cpu), 1, stream=mx.cpu)
+        return layer_norm(z, w), z
+
+    x, w = normal(512, 1024), normal(1024)
+    fast = ap.compile(both)
+    for _ in range(2):
+        for ours, theirs in zip(fast(x, w), both(x, w)):
+            agree(ours, theirs)
+    mx.set_default_device(mx.cpu)
+    try:
+        agree(fast(x, w)[0], both(x, w)[0])
+    finally:
+        mx.set_default_device(mx.gpu)
+
+
+@on_gpu
+def test_transformations():
+    x, w = normal(64, 256), normal(256)
+    fast = ap.compile(layer_norm)
+    loss = lambda f: lambda x, w: mx.square(f(x, w)).sum()
+    agree(mx.grad(loss(fast), argnums=1)(x, w), mx.grad(loss(layer_norm), argnums=1)(x, w))
+    agree(mx.vmap(fast, (0, None))(normal(4, 64, 256), w), mx.vmap(layer_norm, (0, None))(normal(4, 64, 256), w))
+    step = ap.compile(lambda x, w: mx.value_and_grad(loss(layer_norm), argnums=(0, 1))(x, w))
+    for ours, theirs in zip(accuracy.leaves(step(x, w)), accuracy.leaves(mx.value_and_grad(loss(layer_norm), (0, 1))(x, w))):
+        agree(ours, theirs)
+    agree(mx.compile(fast)(x, w), layer_norm(x, w))
+
+
+@on_gpu
+def test_state_and_modules():
+    model = nn.Sequential(nn.Linear(64, 128), nn.GELU(), nn.LayerNorm(128))
+    x = normal(256, 64)
+    agree(ap.compile(model)(x), model(x))
+    state = [mx.zeros((64,))]
+
+    def step(x):
+        state[0] = state[0] + mx.mean(mx.abs(x), axis=0)
+        return state[0] * 2
+
+    fast = ap.compile(step, inputs=state, outputs=state)
+    for _ in range(3):
+        fast(x)
+    agree(state[0], 3 * mx.mean(mx.abs(x), axis=0))
+
+
+@on_gpu
+def test_threads():
+    fast = ap.compile(softmax)
+    x = normal(1024, 1024)
+    expected, wrong = softmax(x), []
+    mx.eval(expected, x)
+
+    def work():
+        try:
+            with mx.stream(mx.new_stream(mx.gpu)):
+                for _ in range(10):
+                    agree(fast(x), expected)
+        except Exception:
+            wrong.append(traceback.format_exc(limit=3))
+
+    fast(x)
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong, wrong[0]
+
+
+@on_gpu
+def test_tune_reports_the_schedules():
+    x, w = normal(8192, 1024), normal(1024)
+    report = ap.tune(layer_norm, x, w)
+    assert "schedule" in str(report), str(report)
+
+
+WARM = """
+import sys, time, mlx.core as mx, autoperfect as ap
+sys.path.insert(0, {root!r} + "/tests/device")
+import test_compile_gpu as tests
+mx.set_default_device(mx.gpu)
+x, w = tests.normal(8192, 4096), tests.normal(4096)
+mx.eval(x, w)
+fast = ap.compile(tests.layer_norm)
+start = time.perf_counter()
+mx.eval(fast(x, w))
+print(time.perf_counter() - start, fast.outcomes()[0]["from_cache"], fast.outcomes()[0]["use_mlx"])
+"""
+
+
+@on_gpu
+def test_the_next_process_finds_the_kernel():
+    with tempfile.TemporaryDirectory() as folder:
+        runs = []
+        for _ in range(2):
+            done = subprocess.run(
+                [sys.executable, "-c", WARM.format(root=str(ROOT))],
+                env={**os.environ, "AUTOPERFECT_CACHE_DIR": folder + "/cache"},
+                capture_output=True,
+                text=True,
+                timeout=120,
+            )
+            assert done.returncode == 0, done.stderr
+            seconds, cached, use_mlx = done.stdout.split()
+            runs.append((float(seconds), cached))
+            assert use_mlx == "False"
+        assert [cached for _, cached in runs] == ["False", "True"]
+        assert runs[1][0] < 0.25 * runs[0][0], runs
+        print(f"cold {runs[0][0]:.2f} s, warm {runs[1][0] * 1e3:.0f} ms", flush=True)
+
+
+@on_gpu
+def test_memory_is_given_back():
+    fast = ap.compile(lambda x: mx.sum(mx.square(x), axis=0))
+    x = normal(4096, 4096)
+    mx.eval(fast(x.T))
+    mx.synchronize()
+    before = mx.get_active_memory()
+    for _ in range(50):
+        mx.eval(fast(x.T))
+    mx.synchronize()
+    assert mx.get_active_memory() <= before + (1 << 20), (before, mx.get_active_memory())
+
+
+try:
+    import pytest
+
+    pytestmark = pytest.mark.skipif(not mx.is_available(mx.gpu), reason=NO_GPU)
+except ImportError:  # a GPU machine need not have it
+    pass
+
+if __name__ == "__main__":
+    if not mx.is_available(mx.gpu):
+        sys.exit(NO_GPU)
+    chosen = sys.argv[1:]
+    tests = [(name, test) for name, test in sorted(globals().items()) if name.startswith("test_")]
+    failed = 0
+    for name, test in tests:
+        if chosen and name not in chosen:
+            continue
+        try:
+            test()
+            print(f"passed {name}", flush=True)
+        except Exception:
+            failed += 1
+            print(f"FAILED {name}\n{traceback.format_exc()}", flush=True)
+    print(f"{len(tests) - failed} passed, {failed} failed")
+    sys.exit(bool(failed))
