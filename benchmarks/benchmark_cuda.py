@@ -117,15 +117,22 @@ def row_of(group, name, dtype, size, function, built_in, arguments, chosen):
 
 
 def all_rows(chosen):
-    for group, workload, size, kind in cases(chosen.quick):
-        if chosen.only and workload.name not in chosen.only:
-            continue
+    """Of every row how to measure it, so that a part of them can be asked for."""
+
+    def workload_row(group, workload, size, kind):
         arguments = workload.make_args(size, harness.DTYPES[kind])
         text = "x".join(map(str, size))
-        yield row_of(group, workload.name, kind, text, workload.function, workload.built_in, arguments, chosen)
-    for name, program in PROGRAMS.items():
-        if not chosen.only or name in chosen.only:
-            yield row_of("hot", name, "", "", program.function, None, program.make_args(), chosen)
+        return row_of(group, workload.name, kind, text, workload.function, workload.built_in, arguments, chosen)
+
+    def program_row(name, program):
+        return row_of("hot", name, "", "", program.function, None, program.make_args(), chosen)
+
+    rows = [(case[0], case[1].name, workload_row, case) for case in cases(chosen.quick)]
+    rows += [("hot", name, program_row, (name, program)) for name, program in PROGRAMS.items()]
+    rows = [row for row in rows if row[0] in chosen.groups and (not chosen.only or row[1] in chosen.only)]
+    part, parts = map(int, chosen.part.split("/"))
+    for _, _, measure_row, case in rows[part::parts]:
+        yield measure_row(*case)
 
 
 def ratio(row, against, mode=0):
@@ -178,6 +185,8 @@ def main():
     parser.add_argument("--quick", action="store_true", help="f32 and bf16 only")
     parser.add_argument("--no-torch", action="store_true")
     parser.add_argument("--only", nargs="+", metavar="NAME")
+    parser.add_argument("--groups", nargs="+", default=["large", "softmax", "small", "hot"])
+    parser.add_argument("--part", default="0/1", metavar="K/N", help="every Nth row from the Kth: for filling caches")
     parser.add_argument("--json", type=pathlib.Path)
     chosen = parser.parse_args()
     if not mx.is_available(mx.gpu):

@@ -99,8 +99,10 @@ void GpuStream::allocate(mx::array& array) const {
 }
 
 mx::array GpuStream::dense(const mx::array& array) const {
-  std::vector<mx::array> outputs = {without_memory(array.shape(), array.dtype())};
+  // MLX's copies take the stream from the primitive of what they write.
+  std::vector<mx::array> outputs = {mx::array(array.shape(), array.dtype(), primitives_.contiguous, {array})};
   primitives_.contiguous->eval_gpu({array}, outputs);
+  outputs[0].detach();
   return outputs[0];
 }
 
