@@ -47,6 +47,7 @@ Arrays dispatch(
     const std::shared_ptr<const Executable>& executable,
     const Arrays& inputs,
     mx::StreamOrDevice stream_or_device) {
+  if (executable->plain) return executable->plain(inputs);
   auto stream = mx::to_stream(stream_or_device);
   std::optional<AxisSizes> sizes;
   if (runs_on(*executable, stream.device)) sizes = axis_sizes(executable->kernel, inputs);

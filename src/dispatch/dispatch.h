@@ -24,6 +24,8 @@ struct Executable {
   // The same for inputs that lie otherwise than this kernel asks: a kernel all of whose inputs are `row`.
   std::shared_ptr<const Executable> otherwise = {};
   std::shared_ptr<const DeviceKernel> device = {};
+  // What runs instead of the fallback graph where nothing is loaded: mx.compile's function, where that won.
+  ArrayFunction plain = {};
 };
 
 // The outputs as lazy arrays. Inputs must have the kernel's dtypes and its shapes up to dynamic axes, and

@@ -98,7 +98,8 @@ class Program {
   std::vector<std::shared_ptr<const Executable>> executables_;
   std::shared_ptr<const Steps> steps_;
   mlx::core::Stream stream_;
-  const Target* target_;  // of the stream's device; null: nothing of ours runs there
+  ArrayFunction compiled_;  // on a GPU, where no kernel won: all steps, after mx.compile
+  const Target* target_;    // of the stream's device; null: nothing of ours runs there
   bool plain_ = true;
   StageTimes times_;
 };

@@ -211,7 +211,10 @@ std::vector<Candidate> cpu_candidates(const Kernel& kernel, const Target& target
 
 bool has_schedule(const Kernel& kernel, const Target& target) {
   if (!schedule::find_nest(kernel.numerics.wide ? widened(kernel) : kernel)) return false;
-  return !target.capability || (!schedule::find_contraction(kernel) && !has_wide_numbers(kernel));
+  if (!target.capability) return true;
+  auto open =
+      std::count_if(kernel.axes.begin(), kernel.axes.end(), [](const Axis& axis) { return axis.dynamic; });
+  return open <= 1 && !schedule::find_contraction(kernel) && !has_wide_numbers(kernel);
 }
 
 std::vector<Candidate> generate_schedules(const Kernel& kernel, const Target& target) {
