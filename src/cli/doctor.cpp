@@ -10,6 +10,7 @@
 #include "cli/input.h"
 #include "compile/cpu/compile.h"
 #include "gate/gate.h"
+#include "pipeline/pipeline.h"
 #include "support/isolation.h"
 #include "support/options.h"
 #include "tune/machine.h"
@@ -47,7 +48,9 @@ std::vector<Row> examine(const Target& target) {
   std::vector<Row> rows;
   rows.push_back({"mlx", mlx::core::version()});
   bool gpu = mlx::core::is_available(mlx::core::Device::gpu);
-  rows.push_back({"devices", gpu ? "cpu, gpu (plain MLX runs on the gpu)" : "cpu"});
+  const Target* on_gpu = target_of(mlx::core::Device(mlx::core::Device::gpu));
+  std::string runs = on_gpu ? "kernels for " + on_gpu->name : "plain MLX runs";
+  rows.push_back({"devices", gpu ? "cpu, gpu (" + runs + " on the gpu)" : "cpu"});
   auto& compiler = system_compiler();
   rows.push_back(
       {"compiler",
