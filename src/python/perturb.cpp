@@ -165,13 +165,14 @@ std::vector<bool> zero_sign_dependent(const Graph& graph) {
   });
 }
 
-Perturbation::Perturbation(uint64_t seed) : key_(mx::random::key(seed)) {}
+Perturbation::Perturbation(uint64_t seed) : key_(mx::random::key(seed)), one_way_(seed % 2 == 1) {}
 
 mx::array Perturbation::noise(const mx::array& like) {
   auto keys = mx::random::split(key_);
   key_ = keys.first;
-  auto uniform =
-      mx::random::uniform(mx::array(-1.0f), mx::array(1.0f), like.shape(), mx::float32, keys.second);
+  const mx::Shape drawn = one_way_ ? mx::Shape{} : like.shape();
+  auto uniform = mx::broadcast_to(
+      mx::random::uniform(mx::array(-1.0f), mx::array(1.0f), drawn, mx::float32, keys.second), like.shape());
   return mx::astype(uniform, like.dtype() == mx::float64 ? mx::float64 : mx::float32);
 }
 

@@ -29,6 +29,8 @@ class Perturbation {
  private:
   mlx::core::array noise(const mlx::core::array& like);  // in [-1, 1], of its shape
   mlx::core::array key_;
+  bool
+      one_way_;  // the same for all elements, as where a function errs on equal ones: a mean does not hide it
 };
 
 }  // namespace autoperfect::python

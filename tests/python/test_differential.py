@@ -77,6 +77,23 @@ def test_of_zeros_an_extreme_may_be_either():
             compare(output, ours)
 
 
+def test_errors_of_equal_elements_do_not_average_out():
+    text = """autoperfect.graph 1
+graph @main(%x: f32[4096]) {
+  %y = tanh %x : f32[4096]
+  %d = sub %x, %y : f32[4096]
+  %m = sum %d axes=[0] : f32[]
+  return %m
+}
+"""
+    x = mx.full((4096,), 0.0115)
+    spread = Spread([lambda seed: _core.interpret(text, [x], seed)], [True], [True])
+    ulp = 2.0**-30  # of tanh(0.0115)
+    # All may be 4 ulp off to one side. Of independent errors the sum would keep a sixty-fourth.
+    spread.widen(6)
+    assert 4096 * ulp < spread.largest[0] < 5 * 4096 * ulp
+
+
 def test_a_nan_is_one_whatever_its_bits():
     def pair(real, imag):
         return mx.view(mx.array([real, imag], mx.uint32), mx.complex64)
