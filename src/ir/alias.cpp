@@ -24,6 +24,16 @@ const KernelValue* only_store(const Kernel& kernel, BufferId output) {
   return found;
 }
 
+// What lacks an axis of another output, or has none beside loops, may be computed again by each part of the
+// kernel that runs for itself.
+bool is_computed_once(const Kernel& kernel, const std::vector<AxisId>& axes) {
+  auto has = [&](AxisId axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
+  if (axes.empty() && !kernel.axes.empty()) return false;
+  return std::all_of(kernel.values.begin(), kernel.values.end(), [&](const KernelValue& value) {
+    return value.output < 0 || std::all_of(value.axes.begin(), value.axes.end(), has);
+  });
+}
+
 }  // namespace
 
 bool may_alias(const Kernel& kernel, BufferId output, BufferId input) {
@@ -53,7 +63,8 @@ void choose_aliases(Kernel& kernel) {
   std::vector<bool> taken(kernel.buffers.size(), false);
   for (size_t b = 0; b < kernel.buffers.size(); ++b) {
     auto& buffer = kernel.buffers[b];
-    if (buffer.role != BufferRole::out) continue;
+    const auto* stored = only_store(kernel, static_cast<BufferId>(b));
+    if (buffer.role != BufferRole::out || !stored || !is_computed_once(kernel, stored->axes)) continue;
     for (size_t i = 0; i < b && buffer.alias < 0; ++i) {
       if (kernel.buffers[i].role != BufferRole::in || taken[i]) continue;
       if (!may_alias(kernel, static_cast<BufferId>(b), static_cast<BufferId>(i))) continue;

@@ -11,7 +11,8 @@ namespace autoperfect {
 // Of a kernel that is legal otherwise.
 bool may_alias(const Kernel& kernel, BufferId output, BufferId input);
 
-// Each output gets the first input it may take that no output before it has.
+// Each output gets the first input it may take that no output before it has; none where parts of a kernel
+// that run for themselves may each compute it.
 void choose_aliases(Kernel& kernel);
 
 }  // namespace autoperfect

@@ -148,6 +148,20 @@ TEST(Alias, NotOfWhatAnotherOutputReads) {
       -1);
 }
 
+TEST(Alias, NotOfWhatEachPartOfAKernelComputes) {
+  // The range over i runs in parts, and each computes %y: the second would read what the first has written.
+  EXPECT_EQ(
+      chosen(
+          "    in %x: f32[] row\n    in %w: f32[4] row\n    out %y: f32[] row\n    out %z: f32[4] row\n",
+          "    axes i=4\n    %y[] = exp %x[] : f32\n    %z[i] = neg %w[i] : f32\n"),
+      -1);
+  EXPECT_EQ(
+      chosen(
+          "    in %x: f32[1] row\n    in %w: f32[4] row\n    out %y: f32[1] row\n    out %z: f32[] row\n",
+          "    axes i=4\n    %y[0] = exp %x[0] : f32\n    %z[] = sum(i) %w[i] : f32\n"),
+      -1);
+}
+
 TEST(Alias, NotOfOtherShapesBytesOrLayouts) {
   const std::string math = "    axes i=4\n    %y[i] = cast %x[i] : f16\n";
   EXPECT_EQ(chosen("    in %x: f32[4] row\n    out %y: f16[4] row\n", math), -1);
