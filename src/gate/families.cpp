@@ -84,30 +84,15 @@ std::vector<double> literals_of(const Kernel& kernel) {
   return {found.begin(), found.end()};
 }
 
-// Each free stride goes beyond all that the other dimensions so far reach.
-void settle_strides_of(Buffer& buffer, size_t variation) {
-  constexpr int64_t gaps[] = {0, 1, 5, 64};
-  auto& strides = buffer.layout.strides;
-  auto steps = [&](size_t d) { return std::max<int64_t>(0, buffer.type.shape[d] - 1); };
-  int64_t reach = 1;
-  for (size_t d = 0; d < strides.size(); ++d)
-    if (strides[d] != free_stride) reach += std::abs(strides[d]) * steps(d);
-  for (size_t k = 0; k < strides.size(); ++k) {
-    size_t d = variation % 2 ? k : strides.size() - 1 - k;
-    if (strides[d] != free_stride) continue;
-    strides[d] = reach + gaps[variation / 2 % std::size(gaps)];
-    reach += strides[d] * steps(d);
-  }
-}
-
 // A number for each free stride, so that rows have gaps or dimensions are exchanged, differently from family
 // to family; and what the kernel is told.
 void settle_strides(InputFamily& family, size_t variation) {
   for (auto& axis : family.kernel.axes)
     if (axis.dynamic) family.dims.push_back(axis.size);
+  constexpr int64_t gaps[] = {0, 1, 5, 64};
   const auto free = free_strides(family.kernel);
   for (auto& buffer : family.kernel.buffers)
-    settle_strides_of(buffer, variation);
+    settle_free_strides(buffer, gaps[variation / 2 % std::size(gaps)], variation % 2 != 0);
   for (auto& [buffer, d] : free)
     family.dims.push_back(family.kernel.buffers[buffer].layout.strides[d]);
 }

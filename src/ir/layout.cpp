@@ -39,6 +39,20 @@ std::vector<int64_t> strides_of(const Buffer& buffer) {
   return strides;
 }
 
+void settle_free_strides(Buffer& buffer, int64_t gap, bool first_to_last) {
+  auto& strides = buffer.layout.strides;
+  auto steps = [&](size_t d) { return std::max<int64_t>(0, buffer.type.shape[d] - 1); };
+  int64_t reach = 1;
+  for (size_t d = 0; d < strides.size(); ++d)
+    if (strides[d] != free_stride) reach += std::abs(strides[d]) * steps(d);
+  for (size_t k = 0; k < strides.size(); ++k) {
+    const size_t d = first_to_last ? k : strides.size() - 1 - k;
+    if (strides[d] != free_stride) continue;
+    strides[d] = reach + gap;
+    reach += strides[d] * steps(d);
+  }
+}
+
 std::optional<int64_t> span_of(const Buffer& buffer) {
   const auto& shape = buffer.type.shape;
   if (std::count(shape.begin(), shape.end(), 0)) return 0;

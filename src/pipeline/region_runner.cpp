@@ -30,8 +30,9 @@ mx::array sample(const TensorType& type, int64_t index_size, const mx::array& ke
 }
 
 // The same, lying as the buffer says: a view of a larger array.
-mx::array sample(const Buffer& buffer, int64_t index_size, const mx::array& key) {
+mx::array sample(Buffer buffer, int64_t index_size, const mx::array& key) {
   if (is_row(buffer)) return sample(buffer.type, index_size, key);
+  settle_free_strides(buffer);
   auto memory = sample(TensorType{buffer.type.dtype, {*span_of(buffer)}}, index_size, key);
   auto strides = strides_of(buffer);
   return mx::as_strided(
