@@ -89,8 +89,9 @@ AP_INLINE vf rsqrt(vf x) {
 AP_INLINE vf sign_bit(vf x) {
   return from_bits(bits(x) & (int)0x80000000);
 }
+// A magnitude of at least 0, with the sign of any number.
 AP_INLINE vf with_sign(vf magnitude, vf sign) {
-  return from_bits(bits(magnitude) | bits(sign));
+  return from_bits(bits(magnitude) | bits(sign_bit(sign)));
 }
 AP_INLINE vf abs(vf x) {
   return from_bits(bits(x) & 0x7fffffff);
