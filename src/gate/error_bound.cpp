@@ -236,7 +236,20 @@ class BoundKernel : private ElementwiseBounds {
     return scan;
   }
 
-  // Scans run on in one order, each step rounded at least to the dtype they accumulate in.
+  // The same up to each place of a scan, which joins its terms in any grouping as well.
+  KernelOperand largest_partial_scan(const KernelValue& value) {
+    const auto& term = value.operands[0];
+    const auto dtype = operand_dtype(kernel_, value, 0);
+    auto is_finite = finite(value.axes, magnitude(value.axes, term, dtype));
+    auto side = [&](const KernelOperand& terms) {
+      auto counted = emit(Op::maximum, value.axes, {terms, literal(0)});
+      return scanned(Op::cumsum, value, emit(Op::select, value.axes, {is_finite, counted, literal(0)}));
+    };
+    auto number = real(value.axes, term, dtype);
+    return larger(value.axes, side(number), side(emit(Op::neg, value.axes, {number})));
+  }
+
+  // Each step of a scan is rounded at least to the dtype it accumulates in.
   KernelOperand scan_error(KernelValueId id) {
     const KernelValue value = kernel_.values[id];
     auto error = scan_rounding(id);
@@ -245,8 +258,9 @@ class BoundKernel : private ElementwiseBounds {
     auto counted = [&](const KernelOperand& counts, double otherwise) {
       return emit(Op::select, value.axes, {counts, result, literal(otherwise)});
     };
+    if (value.op == Op::cumsum)
+      return unless_out_of_range(value, largest_partial_scan(value), literal(1), error, value.dtype);
     auto largest = scanned(Op::cummax, value, counted(finite(value.axes, result), 0));
-    if (value.op == Op::cumsum) return unless_out_of_range(value, largest, literal(1), error, value.dtype);
     auto is_left = emit(Op::greater, value.axes, {result, literal(0)}, Dtype::bool_);
     auto smallest = scanned(Op::cummin, value, counted(is_left, 1));
     return unless_out_of_range(value, largest, smallest, error, value.dtype);

@@ -62,6 +62,19 @@ TEST(ErrorBounds, AScanThatLeftTheRangeDoesNotComeBack) {
   EXPECT_EQ(bounds->at(0).at(2), infinity);
 }
 
+// A kernel may add what stands side by side first: 3e38 + 3e38 is infinite before it meets the first number.
+TEST(ErrorBounds, AScanMayJoinItsTermsInAnyGrouping) {
+  auto kernel = parsed(
+      "    in %x: f32[5] row\n    out %y: f32[5] row\n", "    axes i=5\n    %y[i] = cumsum(i) %x[i] : f32\n");
+  auto bounds = bounds_of(kernel, {-3e38, 2e38, 2e38, -infinity, 1});
+  EXPECT_LT(bounds[0], 1e33);
+  EXPECT_LT(bounds[1], 1e33);
+  EXPECT_EQ((std::vector<double>{bounds[2], bounds[3], bounds[4]}), std::vector<double>(3, infinity));
+  bounds = bounds_of(kernel, {-3e38, 2e38, 1e38, -infinity, 1});
+  for (double bound : bounds)
+    EXPECT_LT(bound, 1e33);
+}
+
 TEST(ErrorBounds, LogaddexpRoundsItsLargerPart) {
   auto kernel = parsed(
       "    in %x: f32[1] row\n    out %y: f32[1] row\n",
