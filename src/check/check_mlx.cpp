@@ -11,6 +11,7 @@
 #include "ir/kernel_text.h"
 #include "ir/shape.h"
 #include "ir/text_lexer.h"
+#include "lower/clipped_index.h"
 #include "lower/lower.h"
 #include "lower/mlx_names.h"
 #include "support/spelling.h"
@@ -174,7 +175,7 @@ class MlxCheck {
         checked.candidate.guards.sizes.push_back({static_cast<AxisId>(a), 1, axis.size, axis.size});
     }
     checked.constants = constants_of(graph);
-    checked.graph = std::move(graph);
+    checked.graph = with_clipped_indices(graph);
     return checked;
   }
 

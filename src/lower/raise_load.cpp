@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "lower/clipped_index.h"
 #include "lower/raising.h"
 
 namespace autoperfect {
@@ -128,23 +129,6 @@ std::optional<ValueId> Raising::padded(const KernelOperand& operand, std::vector
   return graph_.add(Op::pad, {v, padding}, std::move(attributes), buffer.name + "_padded");
 }
 
-// An index within the reach of MLX, which counts negative ones from the end and leaves undefined what is
-// still outside.
-ValueId Raising::clipped_index(KernelValueId v, int64_t size) {
-  const KernelValue& value = kernel_.values[v];
-  const std::string name = value.name + "_clipped";
-  const double bits = 8.0 * static_cast<double>(size_of(value.dtype));
-  const bool is_signed = is_signed_integer(value.dtype);
-  const double most = std::exp2(is_signed ? bits - 1 : bits) - 1;
-  ValueId index = values_[v];
-  auto bound = [&](Op op, int64_t number) {
-    index = add(op, {index, literal(static_cast<double>(number), value.dtype)}, name);
-  };
-  if (static_cast<double>(size - 1) < most) bound(Op::minimum, size - 1);
-  if (is_signed && static_cast<double>(size) <= most) bound(Op::maximum, -size);
-  return index;
-}
-
 // An index as an integer of 64 bits inside its dimension: MLX counts negative ones from the end but leaves
 // undefined what is still outside. In the shape of its value.
 ValueId Raising::index_of(KernelValueId v, int64_t size) {
@@ -194,7 +178,8 @@ ValueId Raising::take(
   rows = reshaped(rows, apart, name);
   if (!std::is_sorted(order.begin(), order.end())) rows = view(Op::transpose, rows, "axes", order, name);
   const auto& indexed = kernel_.values[id].axes;
-  const ValueId index = reshaped(clipped_index(id, size), sizes_of(indexed), name);
+  const ValueId clipped = clipped_index(graph_, values_[id], size, kernel_.values[id].name + "_clipped");
+  const ValueId index = reshaped(clipped, sizes_of(indexed), name);
   Shape one = sizes_of(own), to = sizes_of(indexed);
   one.insert(one.begin(), 1);
   to.insert(to.end(), one.begin() + 1, one.end());
@@ -238,7 +223,8 @@ ValueId Raising::take_along(
   taken.push_back(1);
   Attributes attributes;
   attributes.set("axis", static_cast<int64_t>(to.size()));
-  const ValueId index = broadcast(reshaped(clipped_index(id, size), indices, name), taken, name);
+  const ValueId clipped = clipped_index(graph_, values_[id], size, kernel_.values[id].name + "_clipped");
+  const ValueId index = broadcast(reshaped(clipped, indices, name), taken, name);
   rows = broadcast(reshaped(rows, from, name), wide, name);
   return reshaped(graph_.add(Op::gather_axis, {rows, index}, std::move(attributes), name), to, name);
 }

@@ -51,7 +51,6 @@ class Raising {
   ValueId take(ValueId rows, const KernelOperand& operand, const std::vector<AxisId>& axes, size_t dimension);
   ValueId take_along(
       ValueId rows, const KernelOperand& operand, const std::vector<AxisId>& axes, size_t dimension);
-  ValueId clipped_index(KernelValueId v, int64_t size);
   ValueId position(const Affine& affine);
   ValueId index_of(KernelValueId v, int64_t size);
 

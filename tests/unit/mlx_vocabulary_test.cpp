@@ -4,6 +4,7 @@
 
 #include "check/check.h"
 #include "generate/language/vocabulary.h"
+#include "ir/graph_text.h"
 #include "ir/kernel_text.h"
 #include "reference_kernels.h"
 
@@ -57,6 +58,27 @@ bool can_be_called(std::string_view function) {
 TEST(vocabulary_mlx, each_function_can_be_called) {
   for (auto function : mlx_functions())
     EXPECT_TRUE(can_be_called(function)) << function;
+}
+
+// MLX reads whatever lies there for an index that is outside; a draft is not to be trusted with that.
+TEST(mlx_drafts, indices_are_clipped) {
+  auto kernel = parsed(
+      "    in %x: f32[5,4] row\n    in %k: i32[3,4] row\n    out %y: f32[3,4] row\n",
+      "    axes i=3, j=4\n    %r[i,j] = copy %k[i,j] : i32\n    %y[i,j] = copy %x[%r[i,j],j] : f32\n");
+  auto checked = check(
+      kernel,
+      {"mlx", "out0 = mx.take_along_axis(in0, mx.multiply(in1, 1000000), axis=0)\n"},
+      *find_target("cpu.avx2"));
+  ASSERT_TRUE(checked) << format(checked.errors());
+  const auto x = Tensor::of(
+      {Dtype::f32, {5, 4}}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19});
+  const auto k = Tensor::of({Dtype::i32, {3, 4}}, {1, -1, 0, 2, -2, -3, 1, 1, 0, 0, 0, -7});
+  const auto text = print(*checked->graph);
+  EXPECT_NE(text.find("minimum"), std::string::npos) << text;
+  EXPECT_NE(text.find("maximum"), std::string::npos) << text;
+  auto y = run_reference(*checked->graph, {x, k}, Precision::exact);
+  ASSERT_TRUE(y) << format(y.errors());
+  EXPECT_EQ((*y)[0].values(), (Values{16, 1, 2, 19, 0, 1, 18, 19, 0, 1, 2, 3}));
 }
 
 }  // namespace
