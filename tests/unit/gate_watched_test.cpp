@@ -1,7 +1,6 @@
 // The watched build of a candidate: accesses, undefined behaviour, arms that no input reaches.
 #include <gtest/gtest.h>
 
-
 #include "compile/cpu/compile.h"
 #include "gate/gate.h"
 #include "generate/schedule/schedule.h"
