@@ -167,9 +167,8 @@ void KernelPrimitive::eval_cpu(const Arrays& inputs, Arrays& outputs) {
   }
   for (const auto& buffer : kernel.buffers) {
     if (buffer.role != BufferRole::temp) continue;
-    TensorType type = buffer.type;
-    for (size_t d = 0; d < buffer.dynamic_dims.size(); ++d)
-      if (buffer.dynamic_dims[d] >= 0) type.shape[d] = sizes[buffer.dynamic_dims[d]];
+    const auto shape = buffer_shape(buffer, sizes);
+    const TensorType type{buffer.type.dtype, {shape.begin(), shape.end()}};
     run->temporaries.push_back({type.bytes(), alignment_of(buffer)});
   }
   encoder.dispatch([run = std::move(run)] { (*run)(); });

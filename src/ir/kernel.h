@@ -143,6 +143,7 @@ Kernel resize(const Kernel& kernel, const std::vector<int64_t>& sizes);
 Kernel with_dynamic_size(const Kernel& kernel, int64_t size);
 
 int64_t bytes_of_buffers(const Kernel& kernel);
+int64_t bytes_of_outputs(const Kernel& kernel);
 
 std::vector<Diagnostic> verify(const Kernel& kernel);
 

@@ -5,6 +5,7 @@
 #include "ir/identifier.h"
 #include "ir/index_text.h"
 #include "ir/kernel_text.h"
+#include "ir/layout.h"
 #include "support/number.h"
 
 namespace autoperfect {
@@ -77,12 +78,7 @@ class KernelPrinter {
   }
 
   void append_layout(const Layout& layout) {
-    out_ += layout.strides.empty() ? "row" : "strides=[";
-    for (size_t d = 0; d < layout.strides.size(); ++d) {
-      if (d > 0) out_ += ',';
-      out_ += layout.strides[d] == free_stride ? "?" : std::to_string(layout.strides[d]);
-    }
-    if (!layout.strides.empty()) out_ += ']';
+    out_ += layout.strides.empty() ? "row" : strides_text(layout.strides);
     if (layout.offset != 0) out_ += " offset=" + std::to_string(layout.offset);
     if (layout.align != 0) out_ += " align=" + std::to_string(layout.align);
   }

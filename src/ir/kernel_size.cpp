@@ -26,4 +26,11 @@ int64_t bytes_of_buffers(const Kernel& kernel) {
   return bytes;
 }
 
+int64_t bytes_of_outputs(const Kernel& kernel) {
+  int64_t bytes = 0;
+  for (const auto& buffer : kernel.buffers)
+    if (buffer.role == BufferRole::out) bytes += buffer.type.bytes();
+  return bytes;
+}
+
 }  // namespace autoperfect

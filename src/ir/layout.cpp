@@ -31,12 +31,16 @@ size_t dim_of_stride(const Kernel& kernel, BufferId buffer, size_t dimension) {
 }
 
 std::vector<int64_t> strides_of(const Buffer& buffer) {
-  if (!buffer.layout.strides.empty()) return buffer.layout.strides;
-  std::vector<int64_t> strides(buffer.type.shape.size());
-  int64_t step = 1;
-  for (size_t d = strides.size(); d-- > 0; step *= buffer.type.shape[d])
-    strides[d] = step;
-  return strides;
+  return buffer.layout.strides.empty() ? row_major_strides(buffer.type.shape) : buffer.layout.strides;
+}
+
+std::string strides_text(const std::vector<int64_t>& strides) {
+  std::string text = "strides=[";
+  for (size_t d = 0; d < strides.size(); ++d) {
+    if (d > 0) text += ',';
+    text += strides[d] == free_stride ? "?" : std::to_string(strides[d]);
+  }
+  return text + ']';
 }
 
 void settle_free_strides(Buffer& buffer, int64_t gap, bool first_to_last) {

@@ -35,6 +35,8 @@ std::vector<int64_t> strides_of(const Buffer& buffer);
 // layout reaches before its pointer, or further than a program counts.
 std::optional<int64_t> span_of(const Buffer& buffer);
 
+std::string strides_text(const std::vector<int64_t>& strides);  // strides=[1,?], as KernelIR has it
+
 // Gives each free stride a number: one that goes `gap` beyond all that the other dimensions so far reach,
 // from the last dimension to the first, or the other way.
 void settle_free_strides(Buffer& buffer, int64_t gap = 0, bool first_to_last = false);

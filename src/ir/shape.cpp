@@ -40,6 +40,14 @@ bool broadcasts_to(const Shape& from, const Shape& to) {
   return both && *both == to;
 }
 
+std::vector<int64_t> row_major_strides(const Shape& shape) {
+  std::vector<int64_t> strides(shape.size());
+  int64_t stride = 1;
+  for (size_t d = shape.size(); d-- > 0; stride *= shape[d])
+    strides[d] = stride;
+  return strides;
+}
+
 std::string to_string(const Shape& shape) {
   std::string text = "[";
   for (size_t d = 0; d < shape.size(); ++d) {

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ir/graph.h"
 
@@ -17,6 +18,8 @@ std::optional<int64_t> checked_elements(const Shape& shape);
 // NumPy's rule, trailing dimensions aligned; nothing when the shapes do not broadcast together.
 std::optional<Shape> broadcast_shapes(const Shape& a, const Shape& b);
 bool broadcasts_to(const Shape& from, const Shape& to);
+
+std::vector<int64_t> row_major_strides(const Shape& shape);  // in elements
 
 std::string to_string(const Shape& shape);      // "[4,8]"
 std::string to_string(const TensorType& type);  // "f32[4,8]"

@@ -168,8 +168,8 @@ void Program::tune_regions(const CompileOptions& options, const std::vector<mx::
       plain_ = false;
     } else if (target_->capability && compiled_is_faster(decision.timings)) {
       auto compiled = mx::compile(plain_function(outcome.region, outcome.kernel));
-      executable = std::make_shared<const Executable>(
-          Executable{outcome.kernel, raise(outcome.kernel), nullptr, {}, nullptr, nullptr, compiled});
+      executable = std::make_shared<const Executable>(Executable{
+          .kernel = outcome.kernel, .fallback = raise(outcome.kernel), .plain = std::move(compiled)});
     }
     outcome.take(std::move(decision));
   }

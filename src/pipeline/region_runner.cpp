@@ -64,10 +64,7 @@ bool agrees(const mx::array& ours, const mx::array& theirs, Dtype dtype) {
 // As many as fill MLX's unit of work, in memory that is there.
 int calls_in_flight(const Kernel& kernel) {
   constexpr int64_t most_calls = 20, most_bytes = int64_t{2} << 30;
-  int64_t bytes = 1;
-  for (const auto& buffer : kernel.buffers)
-    if (buffer.role == BufferRole::out) bytes += buffer.type.bytes();
-  return static_cast<int>(std::clamp<int64_t>(most_bytes / bytes, 1, most_calls));
+  return static_cast<int>(std::clamp<int64_t>(most_bytes / (1 + bytes_of_outputs(kernel)), 1, most_calls));
 }
 
 }  // namespace
@@ -135,12 +132,11 @@ const std::vector<mx::array>& RegionRunner::inputs() {
 
 std::shared_ptr<const Executable> make_executable(const Kernel& kernel, const Runnable& runnable) {
   return std::make_shared<const Executable>(Executable{
-      kernel,
-      runnable.graph ? *runnable.graph : raise(kernel),
-      runnable.loaded,
-      runnable.guards,
-      nullptr,
-      runnable.device});
+      .kernel = kernel,
+      .fallback = runnable.graph ? *runnable.graph : raise(kernel),
+      .loaded = runnable.loaded,
+      .guards = runnable.guards,
+      .device = runnable.device});
 }
 
 // On a GPU calls are timed as programs make them, several to an eval: one alone is all waiting.

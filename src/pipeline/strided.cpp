@@ -29,15 +29,6 @@ struct Strided {
   std::string layouts;
 };
 
-std::string describe(const Buffer& buffer) {
-  std::string text = "%" + buffer.name + " strides=[";
-  for (size_t d = 0; d < buffer.layout.strides.size(); ++d) {
-    auto stride = buffer.layout.strides[d];
-    text += (d ? "," : "") + (stride == free_stride ? std::string("?") : std::to_string(stride));
-  }
-  return text + "]";
-}
-
 // The kernel on inputs as they lie; nothing when all are dense.
 std::optional<Strided> as_they_lie(
     const RegionOutcome& outcome, const std::map<ValueId, const mx::array*>& strided) {
@@ -48,7 +39,8 @@ std::optional<Strided> as_they_lie(
     auto layout = layout_of(*array->second);
     found.kernel.buffers[i].layout = layout;
     found.seen.buffers[i].layout = exact_layout(*array->second, layout);
-    found.layouts += (found.layouts.empty() ? "" : ", ") + describe(found.kernel.buffers[i]);
+    found.layouts += found.layouts.empty() ? "" : ", ";
+    found.layouts += "%" + found.kernel.buffers[i].name + " " + strides_text(layout.strides);
     for (auto* kernel : {&found.kernel, &found.seen})
       for (auto& buffer : kernel->buffers)
         if (buffer.alias == static_cast<BufferId>(i)) buffer.alias = -1;

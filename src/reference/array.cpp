@@ -57,14 +57,6 @@ int64_t Walk::at(const std::vector<int64_t>& position) const {
   return element;
 }
 
-std::vector<int64_t> row_major_strides(const Shape& shape) {
-  std::vector<int64_t> strides(shape.size());
-  int64_t stride = 1;
-  for (size_t d = shape.size(); d-- > 0; stride *= shape[d])
-    strides[d] = stride;
-  return strides;
-}
-
 Walk broadcast_walk(const Shape& from, const Shape& to) {
   const auto strides = row_major_strides(from);
   Walk walk{0, std::vector<int64_t>(to.size(), 0)};

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "ir/shape.h"
 #include "reference/reference.h"
 #include "reference/tensor.h"
 
@@ -32,8 +33,6 @@ struct Walk {
   std::vector<int64_t> strides;
   int64_t at(const std::vector<int64_t>& position) const;
 };
-
-std::vector<int64_t> row_major_strides(const Shape& shape);
 
 // `from` broadcast to `to` as MLX does: trailing dimensions align, size 1 repeats.
 Walk broadcast_walk(const Shape& from, const Shape& to);

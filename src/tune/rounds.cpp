@@ -89,9 +89,7 @@ std::optional<BestKnown> Rounds::best_known(const Life& life) const {
   best.is_draft = champion.draft.has_value();
   best.source = best.is_draft ? champion.draft->source : champion.candidate.source;
   best.seconds = champion.attempt.seconds;
-  double bytes = 0;
-  for (auto& buffer : life.kernel().buffers)
-    bytes += static_cast<double>(buffer.type.bytes());
+  const auto bytes = static_cast<double>(bytes_of_buffers(life.kernel()));
   if (best.seconds > 0) best.roofline = std::min(1.0, bytes / best.seconds / target.copy_bytes_per_second);
   for (auto& timing : life.decision.timings) {
     bool is_baseline = timing.name == "eager" || timing.name == "mx.compile";

@@ -128,10 +128,7 @@ bool ContractionWriter::make_parts() {
   b_->scratch().lanes = "panel_at(j - j0)";
   out_->scratch().strides[rows] = columns_ + line_floats;
   out_->scratch().strides[columns] = 1;
-  int64_t bytes = 0;
-  for (auto& buffer : kernel_.buffers)
-    if (buffer.role == BufferRole::out) bytes += buffer.type.bytes();
-  out_->choice.stream = bytes >= streaming_bytes;
+  out_->choice.stream = bytes_of_outputs(kernel_) >= streaming_bytes;
   return true;
 }
 

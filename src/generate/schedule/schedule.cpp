@@ -23,16 +23,9 @@ constexpr size_t most_unrolled_ops = 96;  // beyond that registers spill and the
 constexpr size_t most_accumulators = 16;  // vectors; half of what a core has at best
 constexpr int64_t streaming_bytes = int64_t{1} << 20;  // smaller outputs are read again from cache
 
-int64_t output_bytes(const Kernel& kernel) {
-  int64_t bytes = 0;
-  for (auto& buffer : kernel.buffers)
-    if (buffer.role == BufferRole::out) bytes += buffer.type.bytes();
-  return bytes;
-}
-
 // Best guess first; duplicates in effect (nothing to keep, nothing to prefetch) are left out by their text.
 std::vector<Choice> choices(const Kernel& kernel, const schedule::Nest& nest) {
-  bool large = output_bytes(kernel) >= streaming_bytes;
+  bool large = bytes_of_outputs(kernel) >= streaming_bytes;
   if (nest.columns()) {
     std::vector<Choice> columns{{1, large, false, Keep::nothing, true}};
     if (large) columns.push_back({1, false, false, Keep::nothing, true});
@@ -129,7 +122,7 @@ void add_contraction(
 void add_tiles(Variants& found, const Kernel& kernel, const schedule::Nest& nest) {
   constexpr int64_t side = 128;
   for (bool stream : {true, false})
-    if (!stream || output_bytes(kernel) >= streaming_bytes)
+    if (!stream || bytes_of_outputs(kernel) >= streaming_bytes)
       add_variant(
           found,
           schedule::write_tiles(kernel, nest, side, stream),
@@ -172,13 +165,6 @@ Variants joined_variants(const std::vector<Kernel>& parts, const Target& target)
   return found;
 }
 
-bool has_wide_numbers(const Kernel& kernel) {
-  auto is_wide = [](Dtype dtype) { return dtype == Dtype::f64 || dtype == Dtype::c64; };
-  return std::any_of(
-             kernel.buffers.begin(), kernel.buffers.end(), [&](auto& b) { return is_wide(b.type.dtype); }) ||
-         std::any_of(kernel.values.begin(), kernel.values.end(), [&](auto& v) { return is_wide(v.dtype); });
-}
-
 // Loops here sum lanes apart, in f32: no kernel that fixes an order, or asks for more, is for them.
 bool keeps_numerics(const Kernel& kernel) {
   const Numerics& numerics = kernel.numerics;
@@ -212,9 +198,8 @@ std::vector<Candidate> cpu_candidates(const Kernel& kernel, const Target& target
 bool has_schedule(const Kernel& kernel, const Target& target) {
   if (!schedule::find_nest(kernel.numerics.wide ? widened(kernel) : kernel)) return false;
   if (!target.capability) return true;
-  auto open =
-      std::count_if(kernel.axes.begin(), kernel.axes.end(), [](const Axis& axis) { return axis.dynamic; });
-  return open <= 1 && !schedule::find_contraction(kernel) && !has_wide_numbers(kernel);
+  return schedule::cuda::is_told_enough(kernel) && !schedule::find_contraction(kernel) &&
+         !schedule::cuda::uses_long_numbers(kernel);
 }
 
 std::vector<Candidate> generate_schedules(const Kernel& kernel, const Target& target) {

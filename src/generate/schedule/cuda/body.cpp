@@ -4,6 +4,7 @@
 
 #include "generate/schedule/access.h"
 #include "generate/schedule/body.h"
+#include "generate/schedule/cuda/generate.h"
 #include "generate/schedule/cuda/scope.h"
 
 namespace autoperfect::schedule::cuda {
@@ -53,15 +54,10 @@ bool Body::arg_supported(const KernelValue& value) const {
 }
 
 bool Body::supported() const {
-  if (!scans_supported()) return false;
-  for (auto& buffer : kernel_.buffers)
-    if (buffer.type.dtype == Dtype::f64 || buffer.type.dtype == Dtype::c64) return false;
+  // An operand has the dtype of a buffer or of a value.
+  if (!scans_supported() || uses_long_numbers(kernel_)) return false;
   for (auto& value : kernel_.values) {
-    auto dtypes = operand_dtypes(value);
-    dtypes.push_back(value.dtype);
-    if (std::any_of(dtypes.begin(), dtypes.end(), [](Dtype d) { return d == Dtype::f64 || d == Dtype::c64; }))
-      return false;
-    dtypes.pop_back();
+    const auto dtypes = operand_dtypes(value);
     if (is_reduction(value)) {
       auto v = static_cast<int>(&value - kernel_.values.data());
       if (passes_.varies[v]) return false;

@@ -42,7 +42,8 @@ Mapping with_threads(const Nest& nest, Mapping mapping, int threads) {
   return mapping;
 }
 
-// A launch is told the size of one axis, and no strides.
+}  // namespace
+
 bool is_told_enough(const Kernel& kernel) {
   auto open = std::count_if(kernel.axes.begin(), kernel.axes.end(), [](const Axis& a) { return a.dynamic; });
   return open <= 1 && std::all_of(kernel.buffers.begin(), kernel.buffers.end(), [](const Buffer& buffer) {
@@ -50,7 +51,12 @@ bool is_told_enough(const Kernel& kernel) {
          });
 }
 
-}  // namespace
+bool uses_long_numbers(const Kernel& kernel) {
+  auto is_long = [](Dtype dtype) { return dtype == Dtype::f64 || dtype == Dtype::c64; };
+  return std::any_of(
+             kernel.buffers.begin(), kernel.buffers.end(), [&](auto& b) { return is_long(b.type.dtype); }) ||
+         std::any_of(kernel.values.begin(), kernel.values.end(), [&](auto& v) { return is_long(v.dtype); });
+}
 
 std::vector<Candidate> generate(const Kernel& kernel, const Target& target) {
   if (!is_told_enough(kernel)) return {};

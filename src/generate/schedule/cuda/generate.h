@@ -9,6 +9,12 @@
 
 namespace autoperfect::schedule::cuda {
 
+// Whether a launch tells the kernel enough: it is told the size of one axis, and no strides.
+bool is_told_enough(const Kernel& kernel);
+
+// f64 and c64 have no form on a GPU.
+bool uses_long_numbers(const Kernel& kernel);
+
 std::vector<Candidate> generate(const Kernel& kernel, const Target& target);
 
 }  // namespace autoperfect::schedule::cuda
