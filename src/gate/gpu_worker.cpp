@@ -61,42 +61,36 @@ Answer wait(int socket, double seconds) {
   }
 }
 
-Result<Answer> run(const std::string& worker, int job, int inputs, int outputs, double seconds) {
+Result<Answer> run(const WorkerTask& task, const MemoryFile& job) {
   // One that died meanwhile, idle, says nothing about this job.
   for (int attempt = 0; attempt < 2; ++attempt) {
     bool is_fresh = !process();
     if (is_fresh) {
-      auto started = ResidentProcess::start({worker, gpu_mode, std::to_string(getpid())}, gpu_environment());
+      auto started =
+          ResidentProcess::start({task.worker, gpu_mode, std::to_string(getpid())}, gpu_environment());
       if (!started) return started.errors();
       process().emplace(std::move(*started));
     }
-    bool asked = ask(process()->socket(), job, inputs, outputs);
-    Answer answer = asked ? wait(process()->socket(), seconds) : Answer::gone;
+    bool asked = ask(process()->socket(), job.fd(), task.inputs.fd(), task.outputs.fd());
+    Answer answer = asked ? wait(process()->socket(), task.seconds) : Answer::gone;
     if (answer != Answer::done) process().reset();
     if (asked || is_fresh) return answer;
   }
   return Answer::gone;
 }
 
-void explain_end(
-    Answer answer,
-    const WorkerReport& report,
-    const Job& job,
-    double seconds,
-    const std::vector<std::string>& input_names,
-    const std::vector<std::string>& output_names,
-    WorkerOutcome& outcome) {
-  auto runs = static_cast<int64_t>(job.runs.size());
-  std::string said = tame(std::string(report.behaviour, strnlen(report.behaviour, sizeof report.behaviour)));
+void explain_end(Answer answer, const WorkerReport& report, const WorkerTask& task, WorkerOutcome& outcome) {
+  auto runs = static_cast<int64_t>(task.job.runs.size());
+  std::string said = behaviour_of(report);
   outcome.level = Isolation::process;
   outcome.isolation = "process, guard zones on the GPU";
   outcome.run = std::clamp<int64_t>(report.runs_begun - 1, -1, runs - 1);
   if (answer == Answer::late) {
     outcome.code = "timeout";
-    outcome.failure = fmt::format("does not finish within {:g} s", seconds);
+    outcome.failure = fmt::format("does not finish within {:g} s", task.seconds);
   } else if (report.fault_region != WorkerReport::nowhere) {
     outcome.code = "memory-fault";
-    outcome.failure = explain_fault(report, input_names, output_names);
+    outcome.failure = explain_fault(report, task.names);
   } else if (report.unable) {
     outcome.code = "no-gpu";
     outcome.failure = "cannot be run: " + said;
@@ -113,25 +107,16 @@ void explain_end(
 
 }  // namespace
 
-Result<WorkerOutcome> run_gpu_worker(
-    const std::string& worker,
-    const Job& job,
-    const MemoryFile& inputs,
-    MemoryFile& outputs,
-    double seconds,
-    const std::vector<std::string>& input_names,
-    const std::vector<std::string>& output_names) {
-  const std::string text = encode(job);
+Result<WorkerOutcome> run_gpu_worker(const WorkerTask& task) {
+  const std::string text = encode(task.job);
   MemoryFile file(static_cast<int64_t>(text.size()));
   if (!file.data()) return Diagnostic{"gate", "no-memory", "no memory file for the helper process"};
   std::memcpy(file.data(), text.data(), text.size());
   std::lock_guard lock(mutex);
-  auto answer = run(worker, file.fd(), inputs.fd(), outputs.fd(), seconds);
+  auto answer = run(task, file);
   if (!answer) return answer.errors();
-  WorkerReport report;
-  std::memcpy(&report, outputs.data(), sizeof report);
   WorkerOutcome outcome;
-  explain_end(*answer, report, job, seconds, input_names, output_names, outcome);
+  explain_end(*answer, report_in(task.outputs), task, outcome);
   return outcome;
 }
 

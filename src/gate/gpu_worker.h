@@ -10,14 +10,7 @@ namespace autoperfect {
 inline constexpr const char* gpu_mode = "gpu";
 
 // As run_worker_process, for jobs with `on_gpu`.
-Result<WorkerOutcome> run_gpu_worker(
-    const std::string& worker,
-    const Job& job,
-    const MemoryFile& inputs,
-    MemoryFile& outputs,
-    double seconds,
-    const std::vector<std::string>& input_names,
-    const std::vector<std::string>& output_names);
+Result<WorkerOutcome> run_gpu_worker(const WorkerTask& task);
 
 // The process and its memory on the GPU are given back; the next job starts another.
 void end_gpu_worker();

@@ -102,15 +102,14 @@ Result<Sitting> sit(
   copy_inputs(families, sitting.job, inputs);
   fill_outputs(families, sitting.job, *sitting.outputs);
   if (!inputs.seal_contents()) return failure("no-memory", "the inputs cannot be sealed");
-  auto run = form.on_gpu ? run_gpu_worker : run_worker_process;
-  auto outcome =
-      run(worker,
-          sitting.job,
-          inputs,
-          *sitting.outputs,
-          options.seconds,
-          names_of(kernel, true),
-          names_of(kernel, false));
+  const WorkerTask task{
+      worker,
+      sitting.job,
+      inputs,
+      *sitting.outputs,
+      options.seconds,
+      {names_of(kernel, true), names_of(kernel, false)}};
+  auto outcome = form.on_gpu ? run_gpu_worker(task) : run_worker_process(task);
   if (!outcome) return outcome.errors();
   sitting.outcome = std::move(*outcome);
   return sitting;

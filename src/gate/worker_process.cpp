@@ -20,18 +20,13 @@ std::string name_in(const std::vector<std::string>& names, int64_t index) {
                                                                   : "a buffer";
 }
 
-struct Names {
-  const std::vector<std::string>& inputs;
-  const std::vector<std::string>& outputs;
-};
-
 void explain_signal(
-    const ProcessResult& run, const WorkerReport& report, const Names& names, WorkerOutcome& outcome) {
+    const ProcessResult& run, const WorkerReport& report, const BufferNames& names, WorkerOutcome& outcome) {
   switch (run.signal) {
     case SIGSEGV:
     case SIGBUS:
       outcome.code = "memory-fault";
-      outcome.failure = explain_fault(report, names.inputs, names.outputs);
+      outcome.failure = explain_fault(report, names);
       return;
     case SIGSYS:
       outcome.code = "system-call";
@@ -44,36 +39,30 @@ void explain_signal(
 }
 
 void explain_end(
-    const ProcessResult& run,
-    const WorkerReport& report,
-    const Job& job,
-    double seconds,
-    const Names& names,
-    WorkerOutcome& outcome) {
-  auto runs = static_cast<int64_t>(job.runs.size());
+    const ProcessResult& run, const WorkerReport& report, const WorkerTask& task, WorkerOutcome& outcome) {
+  auto runs = static_cast<int64_t>(task.job.runs.size());
   outcome.isolation = tame(run.output);
   outcome.level =
       static_cast<Isolation>(std::clamp<int64_t>(report.level, 0, static_cast<int64_t>(Isolation::landlock)));
   outcome.run = std::clamp<int64_t>(report.runs_begun - 1, -1, runs - 1);
   if (run.timed_out) {
     outcome.code = "timeout";
-    outcome.failure = fmt::format("does not finish within {:g} s", seconds);
+    outcome.failure = fmt::format("does not finish within {:g} s", task.seconds);
   } else if (run.signal) {
-    explain_signal(run, report, names, outcome);
+    explain_signal(run, report, task.names, outcome);
   } else if (run.exit_code == 3) {
     outcome.code = "not-run";
     outcome.failure = "cannot be run: " + tame(run.errors);
   } else if (report.watched == 2) {
     outcome.code = "undefined-behaviour";
     outcome.line = report.line;
-    outcome.failure = "does what C++ leaves undefined: " +
-                      tame(std::string(report.behaviour, strnlen(report.behaviour, sizeof report.behaviour)));
+    outcome.failure = "does what C++ leaves undefined: " + behaviour_of(report);
   } else if (report.watched == 3) {
     outcome.code = "processor-state";
     outcome.failure = "changes how the processor rounds";
   } else if (report.watched) {
     outcome.code = "memory-fault";
-    outcome.failure = explain_fault(report, names.inputs, names.outputs);
+    outcome.failure = explain_fault(report, task.names);
   } else if (report.runs_done != runs) {
     outcome.code = "early-exit";
     outcome.failure = "ends the process before its work is done";
@@ -84,6 +73,16 @@ void explain_end(
 
 }  // namespace
 
+WorkerReport report_in(MemoryFile& outputs) {
+  WorkerReport report;
+  std::memcpy(&report, outputs.data(), sizeof report);
+  return report;
+}
+
+std::string behaviour_of(const WorkerReport& report) {
+  return tame(std::string(report.behaviour, strnlen(report.behaviour, sizeof report.behaviour)));
+}
+
 std::string tame(const std::string& text) {
   std::string line;
   for (char c : text.substr(0, 300)) {
@@ -93,18 +92,15 @@ std::string tame(const std::string& text) {
   return line;
 }
 
-std::string explain_fault(
-    const WorkerReport& report,
-    const std::vector<std::string>& input_names,
-    const std::vector<std::string>& output_names) {
+std::string explain_fault(const WorkerReport& report, const BufferNames& names) {
   std::string where;
   const char* verb = report.fault_writes ? "writes" : "reads";
   switch (report.fault_region) {
     case WorkerReport::input:
-      where = name_in(input_names, report.fault_buffer);
+      where = name_in(names.inputs, report.fault_buffer);
       break;
     case WorkerReport::output:
-      where = name_in(output_names, report.fault_buffer);
+      where = name_in(names.outputs, report.fault_buffer);
       break;
     case WorkerReport::scratch:
       where = "scratch";
@@ -134,27 +130,20 @@ std::string explain_fault(
   return fmt::format("{} {} bytes past the end of {}", verb, report.fault_offset - report.fault_bytes, where);
 }
 
-Result<WorkerOutcome> run_worker_process(
-    const std::string& worker,
-    const Job& job,
-    const MemoryFile& inputs,
-    MemoryFile& outputs,
-    double seconds,
-    const std::vector<std::string>& input_names,
-    const std::vector<std::string>& output_names) {
+Result<WorkerOutcome> run_worker_process(const WorkerTask& task) {
+  const Job& job = task.job;
   ProcessOptions options;
   options.input = encode(job);
-  options.seconds = seconds;
+  options.seconds = task.seconds;
   options.memory_bytes = 2 * (job.input_file_bytes + job.output_file_bytes) + spare_memory +
                          job.launch.scratch_bytes + 64 * job.launch.partial_bytes;
   options.output_bytes = 4096;
-  options.keep_fds = {inputs.fd(), outputs.fd()};
-  auto run = run_process({worker, std::to_string(inputs.fd()), std::to_string(outputs.fd())}, options);
+  options.keep_fds = {task.inputs.fd(), task.outputs.fd()};
+  auto run = run_process(
+      {task.worker, std::to_string(task.inputs.fd()), std::to_string(task.outputs.fd())}, options);
   if (!run) return run.errors();
-  WorkerReport report;
-  std::memcpy(&report, outputs.data(), sizeof report);
   WorkerOutcome outcome;
-  explain_end(*run, report, job, seconds, {input_names, output_names}, outcome);
+  explain_end(*run, report_in(task.outputs), task, outcome);
   return outcome;
 }
 

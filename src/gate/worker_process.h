@@ -20,23 +20,31 @@ struct WorkerOutcome {
   std::string isolation;
 };
 
+// Of the kernel's buffers, for messages.
+struct BufferNames {
+  std::vector<std::string> inputs, outputs;
+};
+
+// What the helper is asked for.
+struct WorkerTask {
+  std::string worker;  // its program
+  const Job& job;
+  const MemoryFile& inputs;
+  MemoryFile& outputs;
+  double seconds = 0;
+  BufferNames names;
+};
+
 // What a memory fault means in the candidate's terms: "writes 4 bytes past the end of %y".
-std::string explain_fault(
-    const WorkerReport& report,
-    const std::vector<std::string>& input_names,
-    const std::vector<std::string>& output_names);
+std::string explain_fault(const WorkerReport& report, const BufferNames& names);
+
+// The first page of the outputs, and the words in it.
+WorkerReport report_in(MemoryFile& outputs);
+std::string behaviour_of(const WorkerReport& report);
 
 // One line of printable text: words of the helper may be the candidate's.
 std::string tame(const std::string& text);
 
-// The names are those of the kernel's buffers, for messages.
-Result<WorkerOutcome> run_worker_process(
-    const std::string& worker,
-    const Job& job,
-    const MemoryFile& inputs,
-    MemoryFile& outputs,
-    double seconds,
-    const std::vector<std::string>& input_names,
-    const std::vector<std::string>& output_names);
+Result<WorkerOutcome> run_worker_process(const WorkerTask& task);
 
 }  // namespace autoperfect
