@@ -7,6 +7,7 @@
 #include "dispatch/dispatch.h"
 #include "dispatch/input_layout.h"
 #include "ir/kernel_text.h"
+#include "kernel_parts.h"
 #include "lower/lower.h"
 #include "mlx/mlx.h"
 
@@ -22,14 +23,11 @@ long seen_stride = 0;
 bool in_place = false;
 
 std::shared_ptr<Executable> executable_of(const std::string& buffers, LoadedKernel::Kernel function) {
-  auto text = "autoperfect.kernel 1\nkernel @k {\n  abi {\n" + buffers +
-              "  }\n  math {\n    axes i=?3, j=4\n    %y[i,j] = mul %x[i,j], 2.0 : f32\n  }\n  numerics {\n"
-              "    accumulate f32\n  }\n}\n";
-  auto kernel = parse_kernel(text);
-  EXPECT_TRUE(kernel.ok()) << format(kernel.errors(), text);
+  const auto kernel = parse_or_throw(kernel_text(
+      buffers, "    axes i=?3, j=4\n    %y[i,j] = mul %x[i,j], 2.0 : f32\n", "    accumulate f32\n"));
   auto executable = std::make_shared<Executable>();
-  executable->kernel = *kernel;
-  executable->fallback = raise(*kernel);
+  executable->kernel = kernel;
+  executable->fallback = raise(kernel);
   executable->loaded = std::make_shared<LoadedKernel>();
   executable->loaded->kernel = function;
   executable->loaded->launch.parallel = {0};

@@ -6,17 +6,13 @@
 #include "gate/gate.h"
 #include "generate/schedule/schedule.h"
 #include "ir/kernel_text.h"
+#include "kernel_parts.h"
 
 namespace autoperfect {
 namespace {
 
 Kernel kernel_of(const std::string& buffers, const std::string& math) {
-  std::string text = "autoperfect.kernel 1\nkernel @k {\n  abi {\n" + buffers + "  }\n  math {\n" + math +
-                     "  }\n  numerics {\n    accumulate f32\n    reassociate yes\n    budget ulp=4.0 "
-                     "abs=0.0 rel=0.0\n  }\n}\n";
-  auto kernel = parse_kernel(text);
-  EXPECT_TRUE(kernel.ok()) << format(kernel.errors(), text);
-  return kernel ? *kernel : Kernel{};
+  return parse_or_throw(kernel_text(buffers, math));
 }
 
 Verdict gate_source(const Kernel& kernel, const std::string& source, const Launch& launch) {

@@ -11,17 +11,13 @@
 #include "gate/gate.h"
 #include "ir/gathered_inputs.h"
 #include "ir/kernel_text.h"
+#include "kernel_parts.h"
 
 namespace autoperfect {
 namespace {
 
 Kernel parsed(const std::string& abi, const std::string& math) {
-  const std::string text = "autoperfect.kernel 1\nkernel @k {\n  abi {\n" + abi + "  }\n  math {\n" + math +
-                           "  }\n  numerics {\n    accumulate f32\n    reassociate yes\n"
-                           "    budget ulp=4.0 abs=0.0 rel=0.0\n  }\n}\n";
-  auto kernel = parse_kernel(text);
-  if (!kernel) throw std::runtime_error(format(kernel.errors(), text));
-  return *kernel;
+  return parse_or_throw(kernel_text(abi, math));
 }
 
 // `body` sees in, out, begin and end, and runs over the first axis.

@@ -10,6 +10,7 @@
 
 #include "gate/error_bound.h"
 #include "ir/kernel_text.h"
+#include "kernel_parts.h"
 
 namespace autoperfect {
 
@@ -17,12 +18,7 @@ inline constexpr double infinity = std::numeric_limits<double>::infinity();
 inline const double nan_value = std::nan("");
 
 inline Kernel parsed(const std::string& abi, const std::string& math) {
-  std::string text = "autoperfect.kernel 1\nkernel @test {\n  abi {\n" + abi + "  }\n  math {\n" + math +
-                     "  }\n  numerics {\n    accumulate f32\n    reassociate yes\n    budget ulp=1.0 abs=0.0 "
-                     "rel=0.0\n  }\n}\n";
-  auto kernel = parse_kernel(text);
-  EXPECT_TRUE(kernel) << (kernel ? "" : format(kernel.errors(), text));
-  return kernel ? *kernel : Kernel{};
+  return parse_or_throw(kernel_text(abi, math, numerics_text("f32", "1.0")));
 }
 
 inline Tensor vector(const std::vector<double>& values, Dtype dtype = Dtype::f32) {

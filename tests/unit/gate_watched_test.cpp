@@ -5,18 +5,13 @@
 #include "gate/gate.h"
 #include "generate/schedule/schedule.h"
 #include "ir/kernel_text.h"
+#include "kernel_parts.h"
 
 namespace autoperfect {
 namespace {
 
 Kernel parsed(const std::string& abi, const std::string& math) {
-  const std::string text = "autoperfect.kernel 1\nkernel @test {\n  abi {\n" + abi + "  }\n  math {\n" +
-                           math +
-                           "  }\n  numerics {\n    accumulate f32\n    reassociate yes\n    budget ulp=4.0 "
-                           "abs=0.0 rel=0.0\n  }\n}\n";
-  auto kernel = parse_kernel(text);
-  EXPECT_TRUE(kernel) << (kernel ? "" : format(kernel.errors(), text));
-  return kernel ? *kernel : Kernel{};
+  return parse_or_throw(kernel_text(abi, math));
 }
 
 // y = 2 x + 1 over one dynamic axis.

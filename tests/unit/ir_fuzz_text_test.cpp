@@ -12,6 +12,7 @@
 #include "generate/language/language.h"
 #include "ir/graph_text.h"
 #include "ir/kernel_text.h"
+#include "kernel_parts.h"
 #include "support/file.h"
 
 namespace autoperfect {
@@ -216,8 +217,7 @@ TEST(FuzzText, SurvivesExtremeNumbers) {
 }
 
 std::string kernel_of(const std::string& abi, const std::string& math) {
-  return "autoperfect.kernel 1\nkernel @k {\n  abi {\n" + abi + "  }\n  math {\n" + math +
-         "  }\n  numerics {\n    accumulate f32\n  }\n}\n";
+  return kernel_text(abi, math, "    accumulate f32\n");
 }
 
 // Gathers, guards, contractions and an output in as many parts.

@@ -4,20 +4,20 @@
 #include <cmath>
 
 #include "ir/kernel_text.h"
+#include "kernel_parts.h"
 
 namespace autoperfect {
 namespace {
 
-std::string kernel_text(
+std::string text_of(
     const std::string& buffers, const std::string& math, const std::string& numerics = "accumulate f32\n") {
-  return "autoperfect.kernel 1\nkernel @k {\n  abi {\n" + buffers + "  }\n  math {\n" + math +
-         "  }\n  numerics {\n    " + numerics + "  }\n}\n";
+  return kernel_text(buffers, math, "    " + numerics);
 }
 
 const std::string rows_in_out = "    in %x: f32[?i,8] row\n    out %y: f32[?i,8] row\n";
 
 std::string centered(const std::string& axes) {
-  return kernel_text(
+  return text_of(
       rows_in_out,
       "    axes " + axes +
           "\n    %t[i] = sum(j) %x[i,j] : f32\n    %m[i] = mul %t[i], 0.125 : f32\n"
@@ -99,7 +99,7 @@ TEST(KernelText, CanonicalFormIsTextOfTheSameGrammar) {
 
 Affine index_of(const std::string& index) {
   // Loads go through an axis of size 1, so that every index stays in bounds.
-  auto text = kernel_text(
+  auto text = text_of(
       "    in %x: f32[100] row\n    out %y: f32[1,1] row\n",
       "    axes i=1, j=1\n    %y[i,j] = copy %x[" + index + "] : f32\n");
   auto kernel = parse_kernel(text);
@@ -123,7 +123,7 @@ TEST(KernelText, ReadsAffineIndices) {
 }
 
 TEST(KernelText, LiteralsHaveTheDtypeTheOpAsksFor) {
-  auto text = kernel_text(
+  auto text = text_of(
       "    in %x: i32[4] row\n    in %c: bool[4] row\n    out %y: i32[4] row\n    out %z: bool[4] row\n",
       "    axes i=4\n    %y[i] = select %c[i], -3, %x[i] : i32\n    %z[i] = less iota i, %x[i] : bool\n"
       "    %k[] = copy inf : f32\n    %l[] = select true, nan, -0.0 : f32\n");
@@ -141,14 +141,14 @@ TEST(KernelText, LiteralsHaveTheDtypeTheOpAsksFor) {
 }
 
 TEST(KernelText, ScalarsNeedNoAxes) {
-  auto text = kernel_text("    in %x: f32[] row\n    out %y: f32[] row\n", "    %y[] = exp %x[] : f32\n");
+  auto text = text_of("    in %x: f32[] row\n    out %y: f32[] row\n", "    %y[] = exp %x[] : f32\n");
   auto kernel = parse_kernel(text);
   ASSERT_TRUE(kernel.ok()) << format(kernel.errors(), text);
   EXPECT_EQ(print(*parse_kernel(print(*kernel))), print(*kernel));
 }
 
 TEST(KernelText, ReportsAllErrorsAtOnce) {
-  auto text = kernel_text(
+  auto text = text_of(
       "    in %x: f32[4] row\n    out %y: f32[4] row\n    out %z: f33[4] row\n",  // 6
       "    axes i=4\n"
       "    %a[i] = exx %x[i] : f32\n"         // 10

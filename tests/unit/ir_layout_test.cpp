@@ -6,6 +6,7 @@
 #include "ir/alias.h"
 #include "ir/kernel_text.h"
 #include "ir/layout.h"
+#include "kernel_parts.h"
 #include "reference/laid_out.h"
 #include "reference/reference.h"
 
@@ -13,14 +14,10 @@ namespace autoperfect {
 namespace {
 
 Kernel kernel_of(const std::string& buffers, const std::string& math) {
-  std::string text = "autoperfect.kernel 1\nkernel @k {\n  abi {\n" + buffers + "  }\n  math {\n" + math +
-                     "  }\n  numerics {\n    accumulate f32\n    reassociate yes\n    budget ulp=4.0 "
-                     "abs=0.0 rel=0.0\n  }\n}\n";
-  auto kernel = parse_kernel(text);
-  EXPECT_TRUE(kernel.ok()) << format(kernel.errors(), text);
-  if (!kernel) return {};
-  EXPECT_EQ(print(*kernel), text);
-  return *kernel;
+  const auto text = kernel_text(buffers, math);
+  const Kernel kernel = parse_or_throw(text);
+  EXPECT_EQ(print(kernel), text);
+  return kernel;
 }
 
 Kernel copy_of(const std::string& layout) {

@@ -6,23 +6,12 @@
 
 #include "ir/graph_text.h"
 #include "ir/kernel_text.h"
+#include "kernel_parts.h"
 #include "lower/lower.h"
 #include "reference/reference.h"
 
 namespace autoperfect {
 namespace {
-
-Kernel parsed(const std::string& text) {
-  auto kernel = parse_kernel(text);
-  if (!kernel) throw std::runtime_error(format(kernel.errors(), text));
-  return *kernel;
-}
-
-std::string kernel_text(const std::string& abi, const std::string& math) {
-  return "autoperfect.kernel 1\nkernel @k {\n  abi {\n" + abi + "  }\n  math {\n" + math +
-         "  }\n  numerics {\n    accumulate f32\n    reassociate yes\n    budget ulp=4.0 abs=0.0 rel=0.0\n  "
-         "}\n}\n";
-}
 
 std::vector<Tensor> random_inputs(const Kernel& kernel) {
   std::mt19937 random(7);
@@ -40,7 +29,7 @@ std::vector<Tensor> random_inputs(const Kernel& kernel) {
 
 // Returns the graph, for a look at its text.
 Graph expect_same(const std::string& abi, const std::string& math) {
-  const Kernel kernel = parsed(kernel_text(abi, math));
+  const Kernel kernel = parse_or_throw(kernel_text(abi, math));
   const Graph graph = raise(kernel);
   SCOPED_TRACE(print(graph));
   EXPECT_EQ(format(verify(graph)), "");
@@ -177,7 +166,7 @@ TEST(Raise, GathersWrapAndClamp) {
 }
 
 TEST(Raise, UnsignedIndicesOfSixtyFourBits) {
-  const Kernel kernel = parsed(kernel_text(
+  const Kernel kernel = parse_or_throw(kernel_text(
       "    in %x: f32[3] row\n    in %at: u64[2] row\n    out %y: f32[2] row\n",
       "    axes i=2\n    %id[i] = copy %at[i] : u64\n    %y[i] = copy %x[%id[i]] : f32\n"));
   Tensor at = Tensor::zeros({Dtype::u64, {2}});

@@ -7,6 +7,7 @@
 
 #include "capture/capture.h"
 #include "ir/kernel_text.h"
+#include "kernel_parts.h"
 #include "lower/lower.h"
 #include "pipeline/region_runner.h"
 #include "random_kernel.h"
@@ -19,11 +20,7 @@ namespace mx = mlx::core;
 using Arrays = std::vector<mx::array>;
 
 Kernel parsed(const std::string& abi, const std::string& math) {
-  const std::string text = "autoperfect.kernel 1\nkernel @k {\n  abi {\n" + abi + "  }\n  math {\n" + math +
-                           "  }\n  numerics {\n    accumulate f32\n  }\n}\n";
-  auto kernel = parse_kernel(text);
-  if (!kernel) throw std::runtime_error(format(kernel.errors(), text));
-  return *kernel;
+  return parse_or_throw(kernel_text(abi, math, "    accumulate f32\n"));
 }
 
 class ReferenceFormsMlx : public testing::Test {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/kernel_text.h"
+#include "kernel_parts.h"
 #include "reference/reference.h"
 
 namespace autoperfect {
@@ -13,12 +14,7 @@ namespace autoperfect {
 using Values = std::vector<double>;
 
 inline Kernel parsed(const std::string& abi, const std::string& math, const std::string& accumulate = "f32") {
-  const std::string text = "autoperfect.kernel 1\nkernel @k {\n  abi {\n" + abi + "  }\n  math {\n" + math +
-                           "  }\n  numerics {\n    accumulate " + accumulate +
-                           "\n    reassociate yes\n    budget ulp=4.0 abs=0.0 rel=0.0\n  }\n}\n";
-  auto kernel = parse_kernel(text);
-  if (!kernel) throw std::runtime_error(format(kernel.errors(), text));
-  return *kernel;
+  return parse_or_throw(kernel_text(abi, math, numerics_text(accumulate)));
 }
 
 inline std::vector<Values> run(
