@@ -11,6 +11,7 @@
 
 #include "gate/gpu_worker.h"
 #include "support/descriptor.h"
+#include "support/pass_descriptors.h"
 #include "support/sandbox.h"
 
 namespace autoperfect {
@@ -186,22 +187,6 @@ class GpuJob {
   std::vector<char> found_;
 };
 
-bool receive(int socket, int (&files)[gpu_job_files]) {
-  char byte = 0;
-  iovec data{&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof files)] = {};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1) return false;
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (!header || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof files)) return false;
-  std::memcpy(files, CMSG_DATA(header), sizeof files);
-  return true;
-}
-
 }  // namespace
 
 bool run_gpu_job(const Job& job, int input_file, int output_file) {
@@ -220,8 +205,8 @@ bool run_gpu_job(const Job& job, int input_file, int output_file) {
 int serve_gpu_jobs(int socket, pid_t parent) {
   follow_parent(parent, SIGKILL);
   for (;;) {
-    int files[gpu_job_files];
-    if (!receive(socket, files)) return 0;
+    std::array<int, gpu_job_files> files;
+    if (!DescriptorMessage<gpu_job_files>().receive(socket, files)) return 0;
     Descriptor job_file(files[0]), inputs(files[1]), outputs(files[2]);
     MappedFile text(job_file.get(), PROT_READ);
     if (!text.data()) return 3;

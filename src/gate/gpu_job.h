@@ -6,7 +6,8 @@
 
 namespace autoperfect {
 
-inline constexpr int gpu_job_files = 3;  // descriptors that come with one: the job, its inputs, its outputs
+inline constexpr size_t gpu_job_files =
+    3;  // descriptors that come with one: the job, its inputs, its outputs
 
 // What happened is in the report, the first page of the outputs. False: the GPU is of no use any more to this
 // process.

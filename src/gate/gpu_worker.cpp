@@ -15,6 +15,7 @@
 
 #include "gate/gpu_job.h"
 #include "support/options.h"
+#include "support/pass_descriptors.h"
 #include "support/subprocess.h"
 
 namespace autoperfect {
@@ -28,25 +29,6 @@ std::optional<ResidentProcess>& process() {
 }
 
 enum class Answer { done, gone, late };
-
-// The job and its two memory files, as descriptors beside one byte.
-bool ask(int socket, int job, int inputs, int outputs) {
-  char byte = 1;
-  iovec data{&byte, 1};
-  int files[gpu_job_files] = {job, inputs, outputs};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof files)] = {};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof files);
-  std::memcpy(CMSG_DATA(header), files, sizeof files);
-  return sendmsg(socket, &message, MSG_NOSIGNAL) == 1;
-}
 
 Answer wait(int socket, double seconds) {
   using Clock = std::chrono::steady_clock;
@@ -71,7 +53,8 @@ Result<Answer> run(const WorkerTask& task, const MemoryFile& job) {
       if (!started) return started.errors();
       process().emplace(std::move(*started));
     }
-    bool asked = ask(process()->socket(), job.fd(), task.inputs.fd(), task.outputs.fd());
+    bool asked = DescriptorMessage<gpu_job_files>().send(
+        process()->socket(), {job.fd(), task.inputs.fd(), task.outputs.fd()});
     Answer answer = asked ? wait(process()->socket(), task.seconds) : Answer::gone;
     if (answer != Answer::done) process().reset();
     if (asked || is_fresh) return answer;
