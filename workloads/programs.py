@@ -19,6 +19,12 @@ class Program:
     name: str
     function: Callable
     inputs: Callable  # Draw -> list of arguments
+    # Of a random draw: what decides it. One unit there may turn the draw, so that is what results are compared by.
+    before_draw: Callable | None = None
+
+    @property
+    def compared(self):
+        return self.before_draw or self.function
 
     def make_args(self):
         arguments = self.inputs(Draw(BF16, zlib.crc32(self.name.encode())))
@@ -135,10 +141,14 @@ def capped_log_probabilities(logits):
     return logits - mx.logsumexp(logits, keepdims=True)
 
 
-def sample_min_p(log_probabilities):
+def min_p_logits(log_probabilities):
     threshold = mx.max(log_probabilities, axis=-1, keepdims=True) + math.log(0.05)
     kept = mx.where(log_probabilities < threshold, -mx.inf, log_probabilities)
-    return mx.random.categorical(kept * 1.25, key=mx.random.key(1))
+    return kept * 1.25
+
+
+def sample_min_p(log_probabilities):
+    return mx.random.categorical(min_p_logits(log_probabilities), key=mx.random.key(1))
 
 
 def keep_top_p(log_probabilities):
@@ -296,7 +306,7 @@ PROGRAMS = {
         Program("select_experts", select_experts, select_experts_inputs),
         Program("sum_experts", sum_experts, sum_experts_inputs),
         Program("capped_log_probabilities", capped_log_probabilities, normals((1, 128000))),
-        Program("sample_min_p", sample_min_p, normals((1, 128000), dtype=F32)),
+        Program("sample_min_p", sample_min_p, normals((1, 128000), dtype=F32), before_draw=min_p_logits),
         Program("keep_top_p", keep_top_p, normals((1, 32000), dtype=F32)),
         Program("drop_top_choices", drop_top_choices, normals((1, 128000), dtype=F32)),
         Program("penalize_repetition", penalize_repetition, penalize_inputs),

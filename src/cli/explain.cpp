@@ -115,16 +115,14 @@ Action declare_capture(CLI::App& app) {
 
 Action declare_explain(CLI::App& app) {
   auto options = std::make_shared<ProgramArguments>();
-  auto numerics = std::make_shared<std::string>("mlx");
+  auto how = std::make_shared<CompileOptions>();
   add_program_arguments(
       app, *options, "a graph (standard input when absent), FILE.mlxfn, or module:function");
-  add_numerics_option(app, *numerics);
-  return [options, numerics] {
-    CompileOptions how;
-    how.lower.wide = *numerics == "wide";
-    if (is_exported(options->path)) return explain_exported(*options, how);
+  add_numerics_option(app, how->lower);
+  return [options, how] {
+    if (is_exported(options->path)) return explain_exported(*options, *how);
     return with_parsed<Graph>(
-        options->path, parse_graph, [&](Graph graph) { return explain_graph(graph, how); });
+        options->path, parse_graph, [&](Graph graph) { return explain_graph(graph, *how); });
   };
 }
 

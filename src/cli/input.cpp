@@ -52,10 +52,12 @@ void add_input_option(CLI::App& app, std::string& path) {
   app.add_option("file", path, "the text to read; standard input when absent or -")->capture_default_str();
 }
 
-void add_numerics_option(CLI::App& app, std::string& numerics) {
-  app.add_option("--numerics", numerics, "wide: kernels may keep f16 and bf16 in f32 until they are stored")
+void add_numerics_option(CLI::App& app, LowerOptions& options) {
+  const auto read = [&options](const std::string& name) { options.wide = name == "wide"; };
+  app.add_option_function<std::string>(
+         "--numerics", read, "wide: kernels may keep f16 and bf16 in f32 until they are stored")
       ->check(CLI::IsMember(std::vector<std::string>{"mlx", "wide"}))
-      ->capture_default_str();
+      ->default_str("mlx");
 }
 
 Result<std::string> read_text(const std::string& path) {

@@ -9,6 +9,7 @@
 #include "fuse/plan_text.h"
 #include "ir/graph_text.h"
 #include "ir/kernel_text.h"
+#include "lower/lower.h"
 
 namespace autoperfect::cli {
 
@@ -22,7 +23,7 @@ using ParsedText = std::variant<Graph, Kernel, PlannedGraph>;
 void add_input_option(CLI::App& app, std::string& path);
 
 // --numerics mlx, or wide.
-void add_numerics_option(CLI::App& app, std::string& numerics);
+void add_numerics_option(CLI::App& app, LowerOptions& options);
 
 Result<std::string> read_text(const std::string& path);
 

@@ -6,7 +6,6 @@
 #include "canonicalize/canonicalize.h"
 #include "cli/command.h"
 #include "cli/input.h"
-#include "lower/lower.h"
 
 namespace autoperfect::cli {
 
@@ -22,7 +21,7 @@ struct FuseArguments {
 
 struct LowerArguments {
   std::string path;
-  std::string numerics = "mlx";
+  LowerOptions options;
   int region = all_regions;
 };
 
@@ -34,7 +33,7 @@ Status fuse_graph(const Graph& graph, const FuseArguments& arguments) {
 }
 
 Status lower_region(const Graph& graph, const Region& region, const LowerArguments& arguments) {
-  auto kernel = lower(graph, region, {arguments.numerics == "wide"});
+  auto kernel = lower(graph, region, arguments.options);
   if (!kernel) return kernel.errors();
   write_output(print(*kernel));
   return Success{};
@@ -88,7 +87,7 @@ Action declare_lower(CLI::App& app) {
   auto arguments = std::make_shared<LowerArguments>();
   add_input_option(app, arguments->path);
   app.add_option("--region", arguments->region, "the number of the only region to lower, from 0");
-  add_numerics_option(app, arguments->numerics);
+  add_numerics_option(app, arguments->options);
   return [arguments] {
     return with_parsed<std::pair<Graph, Plan>>(
         arguments->path, parse_plan, [&](std::pair<Graph, Plan> planned) {
