@@ -1,9 +1,7 @@
 #include "dispatch/gpu_stream.h"
 
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 
 #include "mlx/ops.h"
 #include "mlx/primitives.h"
@@ -50,6 +48,8 @@ bool is_here() {
 namespace autoperfect {
 namespace {
 
+using Arrays = std::vector<mx::array>;
+
 // What MLX's arrays on a GPU point at (mlx/backend/cuda/allocator.h).
 
 struct CudaBuffer {
@@ -62,48 +62,57 @@ const CudaBuffer& buffer_of(const mx::array& array) {
   return *static_cast<const CudaBuffer*>(array.buffer().ptr());
 }
 
-mx::array without_memory(mx::Shape shape, mx::Dtype dtype) {
-  return mx::array(std::move(shape), dtype, nullptr, {});
+// Primitives of MLX take the stream from what they write, and have no other state: one of each serves every
+// call.
+struct Borrowed {
+  std::shared_ptr<mx::Primitive> exp, contiguous;
+  Arrays nothing;       // no element, of an array that is not contiguous
+  mx::array very_much;  // more than MLX lets one graph read
+
+  static const Borrowed& of_mlx();
+};
+
+mx::array counted_as(const mx::array& memory, size_t elements) {
+  mx::array array({0}, mx::float32, nullptr, {});
+  array.copy_shared_buffer(memory, {1}, {false, false, false}, elements);
+  return array;
+}
+
+const Borrowed& Borrowed::of_mlx() {
+  static const auto& borrowed = *[] {
+    auto x = mx::array(0.0f);
+    return new Borrowed{
+        mx::exp(x, mx::Device::gpu).primitive_ptr(),
+        mx::contiguous(x, false, mx::Device::gpu).primitive_ptr(),
+        {counted_as(x, 0)},
+        counted_as(x, size_t{1} << 40)};
+  }();
+  return borrowed;
 }
 
 }  // namespace
 
-struct GpuStream::Primitives {
-  std::shared_ptr<mx::Primitive> concatenate, contiguous;
+GpuStream::GpuStream(mx::Stream stream) : encoder_(mlx_cuda::get_command_encoder(stream)) {}
 
-  static const Primitives& of(mx::Stream stream);
-};
-
-// Primitives of MLX are stateless but for their stream: one of each serves every call.
-const GpuStream::Primitives& GpuStream::Primitives::of(mx::Stream stream) {
-  static auto& mutex = *new std::mutex;
-  static auto& known = *new std::map<int, Primitives>;
-  std::lock_guard lock(mutex);
-  auto [place, is_new] = known.try_emplace(stream.index);
-  if (is_new) {
-    auto x = mx::array(0.0f);
-    auto row = mx::reshape(x, {1}, stream);
-    place->second.concatenate = mx::concatenate({row, row}, 0, stream).primitive_ptr();
-    place->second.contiguous = mx::contiguous(row, false, stream).primitive_ptr();
-  }
-  return place->second;
+// A function of an array without elements: MLX gives the result its memory in the order of the stream, and
+// launches nothing.
+void GpuStream::allocate(mx::array& array) {
+  const auto& borrowed = Borrowed::of_mlx();
+  static_cast<mx::UnaryPrimitive&>(*borrowed.exp).eval_gpu(borrowed.nothing, array);
 }
 
-GpuStream::GpuStream(mx::Stream stream)
-    : stream_(stream), primitives_(Primitives::of(stream)), encoder_(mlx_cuda::get_command_encoder(stream)) {}
-
-// A concatenation of nothing: MLX gives it memory in the order of the stream, and launches nothing.
-void GpuStream::allocate(mx::array& array) const {
-  std::vector<mx::array> outputs = {array};
-  primitives_.concatenate->eval_gpu({}, outputs);
-}
-
-mx::array GpuStream::dense(const mx::array& array) const {
-  // MLX's copies take the stream from the primitive of what they write.
-  std::vector<mx::array> outputs = {mx::array(array.shape(), array.dtype(), primitives_.contiguous, {array})};
-  primitives_.contiguous->eval_gpu({array}, outputs);
+mx::array GpuStream::dense(const mx::array& array, const std::shared_ptr<mx::Primitive>& on_stream) {
+  Arrays outputs = {mx::array(array.shape(), array.dtype(), on_stream, {array})};
+  Borrowed::of_mlx().contiguous->eval_gpu({array}, outputs);
   outputs[0].detach();
   return outputs[0];
+}
+
+mx::array GpuStream::bytes(int64_t count, const std::shared_ptr<mx::Primitive>& on_stream) {
+  mx::array memory({static_cast<int>(count)}, mx::uint8, on_stream, {});
+  allocate(memory);
+  memory.detach();
+  return memory;
 }
 
 DeviceAddress GpuStream::address(const mx::array& array) {
@@ -124,7 +133,12 @@ void GpuStream::launch(
   mlx_cuda::add_kernel_node(encoder_, function, blocks, threads, {1, 1, 1}, 0, arguments);
 }
 
-void GpuStream::keep(std::vector<mx::array> arrays) const {
+// MLX starts a graph once what its nodes read exceeds a limit.
+void GpuStream::start_soon() const {
+  mlx_cuda::set_input_array(encoder_, Borrowed::of_mlx().very_much);
+}
+
+void GpuStream::keep(Arrays arrays) const {
   mlx_cuda::add_completed_handler(encoder_, [arrays = std::move(arrays)] {});
 }
 
@@ -138,8 +152,8 @@ Diagnostic unavailable(const std::string& reason) {
 bool gives_device_memory() {
   constexpr int elements = 1 << 16;
   auto stream = mx::default_stream(mx::Device::gpu);
-  auto array = without_memory({elements}, mx::float32);
-  GpuStream(stream).allocate(array);
+  auto array = mx::array({elements}, mx::float32, mx::exp(mx::array(0.0f), stream).primitive_ptr(), {});
+  GpuStream::allocate(array);
   if (!array.data_shared_ptr()) return false;
   const auto& buffer = buffer_of(array);
   bool good = buffer.data && buffer.device >= 0 && buffer.size >= sizeof(float) * elements;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "compile/cuda/device.h"
@@ -19,24 +20,25 @@ class GpuStream {
 
   explicit GpuStream(mlx::core::Stream stream);
 
-  // Fresh memory on the device for an array that has none.
-  void allocate(mlx::core::array& array) const;
-  // Dense and row-major, on the device.
-  mlx::core::array dense(const mlx::core::array& array) const;
+  // Fresh memory on the device, in the order of the stream of the array's primitive.
+  static void allocate(mlx::core::array& array);
+  // Of a stream that is named by a primitive on it: fresh bytes, and a dense and row-major copy of an array.
+  static mlx::core::array bytes(int64_t count, const std::shared_ptr<mlx::core::Primitive>& on_stream);
+  static mlx::core::array dense(
+      const mlx::core::array& array, const std::shared_ptr<mlx::core::Primitive>& on_stream);
 
   static DeviceAddress address(const mlx::core::array& array);
 
   void reads(const mlx::core::array& array) const;
   void writes(const mlx::core::array& array) const;
   void launch(void* function, CudaDevice::Size grid, CudaDevice::Size block, void** arguments) const;
+  // The next launch, and what came before, starts as soon as it is collected, not when the evaluation has
+  // collected more.
+  void start_soon() const;
   // Alive until what was launched so far is done.
   void keep(std::vector<mlx::core::array> arrays) const;
 
  private:
-  struct Primitives;
-
-  mlx::core::Stream stream_;
-  const Primitives& primitives_;
   void* encoder_;
 };
 

@@ -11,16 +11,86 @@ using Arrays = std::vector<mx::array>;
 
 namespace {
 
-// What the nodes of one call read and write: MLX orders nodes by the buffers they name.
-struct Buffers {
-  Arrays in, out;
-  Arrays kept;  // that nobody else keeps alive
+// One call: what its nodes read and write, which is what MLX orders nodes by.
+class GpuCall {
+ public:
+  GpuCall(const DeviceKernel& kernel, int64_t dynamic_size, mx::Stream stream, Arrays& outputs)
+      : kernel_(kernel), dynamic_size_(dynamic_size), gpu_(stream), outputs_(outputs) {}
+
+  void read(const Arrays& inputs);
+  void allocate();
+  void launch();
+
+ private:
+  Status launch_one(void* function, CudaDevice::Size grid, CudaDevice::Size block, void** arguments) const;
+
+  const DeviceKernel& kernel_;
+  int64_t dynamic_size_;
+  GpuStream gpu_;
+  Arrays& outputs_;
+  std::vector<const mx::array*> read_;
+  Arrays kept_;  // copies of inputs and partial results, which nobody else keeps alive
+  std::vector<DeviceAddress> in_, out_;
+  bool has_partials_ = false;  // the last of `kept_`
+  int64_t bytes_ = 0;
 };
 
-mx::array bytes_on(const GpuStream& stream, int64_t bytes) {
-  mx::array memory({static_cast<int>(bytes)}, mx::uint8, nullptr, {});
-  stream.allocate(memory);
-  return memory;
+void GpuCall::read(const Arrays& inputs) {
+  kept_.reserve(inputs.size() + 1);
+  read_.reserve(inputs.size());
+  in_.reserve(inputs.size());
+  for (const auto& input : inputs) {
+    bool is_dense = input.flags().row_contiguous;
+    if (!is_dense) kept_.push_back(GpuStream::dense(input, outputs_[0].primitive_ptr()));
+    read_.push_back(is_dense ? &input : &kept_.back());
+    in_.push_back(GpuStream::address(*read_.back()));
+    bytes_ += static_cast<int64_t>(input.nbytes());
+  }
+}
+
+void GpuCall::allocate() {
+  out_.reserve(outputs_.size());
+  for (auto& output : outputs_) {
+    GpuStream::allocate(output);
+    out_.push_back(GpuStream::address(output));
+    bytes_ += static_cast<int64_t>(output.nbytes());
+  }
+  auto partial_bytes = kernel_.partial_bytes(dynamic_size_);
+  has_partials_ = partial_bytes && *partial_bytes > 0;
+  if (has_partials_) kept_.push_back(GpuStream::bytes(*partial_bytes, outputs_[0].primitive_ptr()));
+}
+
+Status GpuCall::launch_one(
+    void* function, CudaDevice::Size grid, CudaDevice::Size block, void** arguments) const {
+  for (const auto* array : read_)
+    gpu_.reads(*array);
+  for (const auto& array : outputs_)
+    gpu_.writes(array);
+  if (has_partials_) gpu_.writes(kept_.back());
+  gpu_.launch(function, grid, block, arguments);
+  return Success{};
+}
+
+// MLX collects nodes until an evaluation ends, and the GPU waits for them. Starting a graph takes the host
+// some ten microseconds, so it is done where that is little next to the work collected.
+void start_when_much(const GpuStream& gpu, int64_t bytes) {
+  constexpr int64_t much = 128 << 20;
+  static thread_local int64_t collected = 0;
+  collected += bytes;
+  if (collected < much) return;
+  collected = 0;
+  gpu.start_soon();
+}
+
+void GpuCall::launch() {
+  auto launch = [this](void* function, CudaDevice::Size grid, CudaDevice::Size block, void** arguments) {
+    return launch_one(function, grid, block, arguments);
+  };
+  DeviceAddress partial = has_partials_ ? GpuStream::address(kept_.back()) : 0;
+  start_when_much(gpu_, bytes_);
+  auto status = kernel_.run(in_, out_, partial, dynamic_size_, launch);
+  if (!status) throw std::runtime_error("[AutoPerfect] " + format(status.errors()));
+  if (!kept_.empty()) gpu_.keep(std::move(kept_));
 }
 
 }  // namespace
@@ -31,38 +101,10 @@ void launch_gpu(
     mx::Stream stream,
     const Arrays& inputs,
     Arrays& outputs) {
-  GpuStream gpu(stream);
-  Buffers buffers;
-  std::vector<DeviceAddress> in, out;
-  for (const auto& input : inputs) {
-    bool is_dense = input.flags().row_contiguous;
-    buffers.in.push_back(is_dense ? input : gpu.dense(input));
-    if (!is_dense) buffers.kept.push_back(buffers.in.back());
-    in.push_back(GpuStream::address(buffers.in.back()));
-  }
-  for (auto& output : outputs) {
-    gpu.allocate(output);
-    out.push_back(GpuStream::address(output));
-  }
-  buffers.out = outputs;
-  DeviceAddress partial = 0;
-  if (auto bytes = kernel.partial_bytes(dynamic_size); bytes && *bytes > 0) {
-    buffers.kept.push_back(bytes_on(gpu, *bytes));
-    buffers.out.push_back(buffers.kept.back());
-    partial = GpuStream::address(buffers.kept.back());
-  }
-  auto launch =
-      [&](void* function, CudaDevice::Size grid, CudaDevice::Size block, void** arguments) -> Status {
-    for (const auto& array : buffers.in)
-      gpu.reads(array);
-    for (const auto& array : buffers.out)
-      gpu.writes(array);
-    gpu.launch(function, grid, block, arguments);
-    return Success{};
-  };
-  auto status = kernel.run(in, out, partial, dynamic_size, launch);
-  if (!status) throw std::runtime_error("[AutoPerfect] " + format(status.errors()));
-  if (!buffers.kept.empty()) gpu.keep(std::move(buffers.kept));
+  GpuCall call(kernel, dynamic_size, stream, outputs);
+  call.read(inputs);
+  call.allocate();
+  call.launch();
 }
 
 }  // namespace autoperfect

@@ -319,6 +319,7 @@ Result<std::shared_ptr<const DeviceKernel::Sizes>> DeviceKernel::sizes(int64_t d
 }
 
 std::optional<int64_t> DeviceKernel::partial_bytes(int64_t dynamic_size) const {
+  if (second_.grid.empty()) return 0;
   auto known = sizes(dynamic_size);
   return known ? std::optional((*known)->partial_bytes) : std::nullopt;
 }
@@ -339,7 +340,9 @@ Status DeviceKernel::run(
   bool finishes = finishes_[0] != nullptr;
   int size = static_cast<int>(dynamic_size);
   auto start = [&](bool finish) -> Status {
-    std::vector<DeviceAddress> buffers = in;
+    std::vector<DeviceAddress> buffers;
+    buffers.reserve(in.size() + out.size() + 1);
+    buffers = in;
     if (finish) buffers.push_back(partial);
     if (finishes)
       for (int output : finish ? second_.outputs : second_.first_outputs)
