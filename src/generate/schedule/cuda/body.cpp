@@ -113,6 +113,11 @@ std::string Body::computed(Scope& scope, int v) const {
   std::vector<std::string> operands;
   for (size_t i = 0; i < value.operands.size(); ++i)
     operands.push_back(operand(scope, value, static_cast<int>(i)));
+  if (value.op == Op::div && is_half(value.dtype))
+    return rounded(
+        value.dtype,
+        std::string("ap::") + (value.dtype == Dtype::bf16 ? "bf16" : "f16") + "_quotient(" + operands[0] +
+            ", " + operands[1] + ")");
   return *expression(value, operand_dtypes(value), operands);
 }
 

@@ -68,8 +68,9 @@ void PartWriter::elements() {
   line("const ix t = at * " + a_block + " + step * " + threads + " + threadIdx.x;");
   line("if (t >= total) break;");
   text_ += indices(nest_.unit_groups, "t / packs");
-  text_ += body_.unit_values(0, depth_, "t % packs == 0", true);
-  if (passes_.count > 0) pack_at("t % packs * " + std::to_string(mapping_.pack), 0, "");
+  std::string within = nest_.unit_groups.empty() ? "t" : "t % packs";
+  text_ += body_.unit_values(0, depth_, within + " == 0", true);
+  if (passes_.count > 0) pack_at(within + " * " + std::to_string(mapping_.pack), 0, "");
   end_block();
   end_block();
   part_.blocks = ceil_div(units + " * " + packs(), a_block);
