@@ -1,12 +1,14 @@
 """The large workloads in PyTorch, for torch.compile as a contender. Without PyTorch there are none."""
 
 import mlx.core as mx
+import numpy as np
 
 try:
     import torch
     import torch.nn.functional as F
-except ImportError:
-    torch = None
+    WITHOUT = ""
+except ImportError as missing:
+    torch, WITHOUT = None, f"torch.compile is left out: PyTorch is not installed ({missing})"
 
 
 def about():
@@ -32,6 +34,8 @@ FUNCTIONS = {
     "gelu": lambda x: F.gelu(x),
     "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
     "silu": lambda x: F.silu(x),
+    "bias_gelu_residual": lambda x, bias, residual, scale: residual + scale * F.gelu(x + bias, approximate="tanh"),
+    "masked_softmax": lambda x, mask: torch.softmax(torch.where(mask, x, torch.finfo(x.dtype).min), -1),
     "swiglu": lambda gate, x: F.silu(gate) * x,
     "sum": lambda x: x.sum(-1),
     "column_sum": lambda x: x.sum(0),
@@ -47,24 +51,40 @@ FUNCTIONS = {
 }
 
 
-def tensor_of(array):
-    dtypes = {mx.float32: torch.float32, mx.bfloat16: torch.bfloat16, mx.float16: torch.float16}
-    if array.dtype in dtypes:
-        return torch.randn(array.shape, device="cuda").to(dtypes[array.dtype])
-    return torch.randint(0, 100, array.shape, device="cuda", dtype=torch.int32)
-
-
-def runner(name, arguments):
-    """run(calls) of the compiled function on tensors like the arguments; None where there is none."""
+def function(name):
+    """torch.compile of it; None where there is none. Each call compiles anew, for the sizes it meets first."""
     if torch is None or name not in FUNCTIONS:
         return None
-    tensors = [tensor_of(array) for array in arguments]
     torch._dynamo.reset()
-    compiled = torch.compile(FUNCTIONS[name], dynamic=False)
+    return torch.compile(FUNCTIONS[name], dynamic=False)
 
-    def run(calls):
+
+def tensor_of(array):
+    """The numbers of an MLX array, on the GPU."""
+    dtypes = {mx.float32: torch.float32, mx.bfloat16: torch.bfloat16, mx.float16: torch.float16}
+    if array.dtype in dtypes:
+        return torch.from_numpy(np.array(array.astype(mx.float32))).cuda().to(dtypes[array.dtype])
+    return torch.from_numpy(np.array(array)).cuda()
+
+
+def array_of(tensor):
+    """As float32: half dtypes are exact there."""
+    return mx.array(tensor.float().cpu().numpy())
+
+
+def release():
+    """Memory that is not in use goes back to the GPU."""
+    if torch:
+        torch.cuda.empty_cache()
+
+
+def runner(function, sets):
+    """run(calls, cold): that many calls, waited for; on the first of the sets of tensors, or, cold, on all in turn."""
+
+    def run(calls, cold=False):
+        used = sets if cold else sets[:1]
         with torch.no_grad():
-            outputs = [compiled(*tensors) for _ in range(calls)]
+            outputs = [function(*used[call % len(used)]) for call in range(calls)]
         torch.cuda.synchronize()
         del outputs
 

@@ -74,6 +74,8 @@ std::vector<Timing> bench(const std::vector<Contender>& contenders, const BenchO
     for (auto& lane : lanes)
       lane.run(clock, false);
   }
+  if (options.before_rounds) options.before_rounds();
+  start = clock();
   // A round starts with another contender each time, so that none always runs after the same neighbour.
   int rounds = std::max(fewest_rounds, options.iterations);
   for (int round = 0; round < rounds; ++round) {

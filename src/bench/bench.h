@@ -23,8 +23,9 @@ struct Timing {
 
 struct BenchOptions {
   int warmup = 2;
-  int iterations = 15;            // rounds; each contender runs once a round, in rotating order
-  double max_seconds = 2;         // whole call; rounds stop early, but never below 3
+  int iterations = 15;     // rounds; each contender runs once a round, in rotating order
+  double max_seconds = 2;  // of the rounds, which stop early, but never below 3; a quarter of it warms up
+  std::function<void()> before_rounds = {};  // called once everybody is warm; its time does not count
   std::function<double()> clock;  // seconds, monotonic; empty: the machine's (tests give their own)
 };
 

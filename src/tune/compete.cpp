@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "cost/floor.h"
 #include "support/options.h"
 #include "tune/estimate.h"
 #include "tune/evidence.h"
 #include "tune/select.h"
+#include "tune/turn.h"
 
 namespace autoperfect {
 namespace {
@@ -58,7 +60,14 @@ void Competition::measure() {
   size_t baselines = contenders.size();
   for (auto& contestant : life_.admitted)
     contenders.push_back(runner.contender(contestant.runnable, contestant.attempt.name));
-  timings_ = bench(contenders, options_.bench);
+  // What compiles in a first call (mx.compile on a GPU) may do so beside others.
+  std::optional<TimingTurn> turn;
+  BenchOptions how = options_.bench;
+  how.before_rounds = [&] {
+    auto& cache = Cache::instance();
+    turn.emplace(cache.persistent() ? cache.directory() : "");
+  };
+  timings_ = bench(contenders, how);
   auto end = timings_.begin() + static_cast<ptrdiff_t>(baselines);
   baselines_.assign(timings_.begin(), end);
   timings_.erase(timings_.begin(), end);

@@ -2,6 +2,7 @@
 Needs a GPU; also runs without pytest: python tests/device/test_compile_gpu.py [NAME...]"""
 
 import functools
+import multiprocessing
 import os
 import pathlib
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import tempfile
 import threading
 import traceback
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
@@ -24,6 +26,8 @@ from workloads.programs import PROGRAMS  # noqa: E402
 import autoperfect as ap  # noqa: E402
 
 NO_GPU = "no GPU: MLX has none on this machine"
+PROCESSES = max(1, min(12, (os.cpu_count() or 2) - 2))  # each has a context on the GPU
+SECONDS_A_TEST = 140
 DTYPES = {"f32": mx.float32, "bf16": mx.bfloat16, "f16": mx.float16}
 
 
@@ -63,38 +67,55 @@ def kernels(fast):
     return sum(not row["use_mlx"] for row in fast.outcomes())
 
 
-def failures_of(cases):
-    """name -> why, of (name, function, what is compared of it, arguments)."""
-    failed, used = {}, 0
-    for name, function, compared, arguments in cases:
-        try:
-            fast = ap.compile(function)
-            seen = fast if compared is function else ap.compile(compared)
-            for _ in range(2):
-                agree(seen(*arguments), compared(*arguments))
-                mx.eval(fast(*arguments))
-            used += kernels(fast)
-        except Exception:
-            failed[name] = traceback.format_exc(limit=3)
-    assert not failed, "\n".join(f"{name}: {text}" for name, text in failed.items())
-    assert used > len(cases) / 4, f"only {used} kernels won in {len(cases)} programs"
+def workload_cases():
+    """[(name, function, what is compared of it, how its arguments are made)]"""
+    return [
+        (f"{name} {kind}", workload.function, workload.function, functools.partial(workload.make_args, (256, 1024), dtype))
+        for name, workload in WORKLOADS.items()
+        for kind, dtype in DTYPES.items()
+        if kind != "f16" or workload.kind == "reduction"
+    ]
+
+
+def program_cases():
+    return [(name, p.function, p.compared, p.make_args) for name, p in PROGRAMS.items()]
+
+
+def run_case(cases, place, device=mx.gpu):
+    """In a process of its own: (name, kernels that won, why it failed)."""
+    mx.set_default_device(device)
+    name, function, compared, make_args = cases()[place]
+    try:
+        arguments = make_args()
+        fast = ap.compile(function)
+        seen = fast if compared is function else ap.compile(compared)
+        for _ in range(2):
+            agree(seen(*arguments), compared(*arguments))
+            mx.eval(fast(*arguments))
+        return name, kernels(fast), ""
+    except Exception:
+        return name, 0, traceback.format_exc(limit=3)
+
+
+def check_all(cases):
+    """Many programs, several processes at once: each compiles many kernels."""
+    count = len(cases())
+    with ProcessPoolExecutor(PROCESSES, mp_context=multiprocessing.get_context("spawn")) as pool:
+        results = list(pool.map(functools.partial(run_case, cases), range(count)))
+    failed = [f"{name}: {why}" for name, _, why in results if why]
+    assert not failed, "\n".join(failed)
+    used = sum(won for _, won, _ in results)
+    assert used > count / 4, f"only {used} kernels won in {count} programs"
 
 
 @on_gpu
 def test_workloads():
-    failures_of(
-        [
-            (f"{name} {kind}", workload.function, workload.function, workload.make_args((256, 1024), dtype))
-            for name, workload in WORKLOADS.items()
-            for kind, dtype in DTYPES.items()
-            if kind != "f16" or workload.kind == "reduction"
-        ]
-    )
+    check_all(workload_cases)
 
 
 @on_gpu
 def test_hot_functions_of_real_programs():
-    failures_of([(name, p.function, p.compared, p.make_args()) for name, p in PROGRAMS.items()])
+    check_all(program_cases)
 
 
 @on_gpu
@@ -290,20 +311,34 @@ try:
 except ImportError:  # a GPU machine need not have it
     pass
 
+def run_test(name):
+    """In a process of its own: (name, its output, whether it passed)."""
+    command = [sys.executable, __file__, "--here", name]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_A_TEST)
+        return name, done.stdout + done.stderr, done.returncode == 0
+    except subprocess.TimeoutExpired as late:
+        return name, f"not done after {late.timeout} s", False
+
+
+def run_all(names):
+    """Several tests at once, those of many programs first. The number that failed."""
+    ap._core.gpu()  # measured and kept while nothing else runs
+    failed = 0
+    with ThreadPoolExecutor(max(1, PROCESSES // 3)) as pool:
+        for name, output, passed in pool.map(run_test, sorted(names, key=lambda name: (name not in LONG, name))):
+            failed += not passed
+            print(f"{output.strip()}\npassed {name}".strip() if passed else f"FAILED {name}\n{output}", flush=True)
+    print(f"{len(names) - failed} passed, {failed} failed")
+    return failed
+
+
+LONG = ("test_hot_functions_of_real_programs", "test_workloads")
+
 if __name__ == "__main__":
     if not mx.is_available(mx.gpu):
         sys.exit(NO_GPU)
-    chosen = sys.argv[1:]
-    tests = [(name, test) for name, test in sorted(globals().items()) if name.startswith("test_")]
-    failed = 0
-    for name, test in tests:
-        if chosen and name not in chosen:
-            continue
-        try:
-            test()
-            print(f"passed {name}", flush=True)
-        except Exception:
-            failed += 1
-            print(f"FAILED {name}\n{traceback.format_exc()}", flush=True)
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    sys.exit(bool(failed))
+    if sys.argv[1:2] == ["--here"]:
+        globals()[sys.argv[2]]()
+        sys.exit()
+    sys.exit(bool(run_all(sys.argv[1:] or [name for name in globals() if name.startswith("test_")])))

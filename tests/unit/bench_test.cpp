@@ -37,6 +37,29 @@ TEST(Bench, MedianAndQuartiles) {
   EXPECT_FALSE(timings[0].failed);
 }
 
+TEST(Bench, WaitingBeforeTheRoundsTakesNoTimeFromThem) {
+  FakeClock clock;
+  auto options = clock.options();
+  options.warmup = 1;
+  options.iterations = 5;
+  options.max_seconds = 10;
+  int runs = 0, before = 0;
+  options.before_rounds = [&] {
+    before = runs;
+    clock.now += 1000;
+  };
+  auto timings = bench(
+      {{"x",
+        [&] {
+          ++runs;
+          clock.now += 1;
+        }}},
+      options);
+  EXPECT_EQ(before, 1);
+  EXPECT_EQ(timings[0].iterations, 5);
+  EXPECT_DOUBLE_EQ(timings[0].high, 1);
+}
+
 TEST(Bench, TheOrderRotates) {
   FakeClock clock;
   auto options = clock.options();

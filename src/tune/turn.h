@@ -1,0 +1,22 @@
+// Processes of one user that time kernels take turns: two at once would measure each other.
+#pragma once
+
+#include <string>
+
+#include "support/descriptor.h"
+
+namespace autoperfect {
+
+class TimingTurn {
+ public:
+  // Waits for those who have the turn, but not for ever: one of them may have been stopped. An empty
+  // directory, or one where no file can be made, gives the turn at once.
+  explicit TimingTurn(const std::string& directory, double patience_seconds = 60);
+  bool alone() const { return alone_; }
+
+ private:
+  Descriptor file_;  // closing it ends the turn, as the end of the process does
+  bool alone_ = false;
+};
+
+}  // namespace autoperfect
