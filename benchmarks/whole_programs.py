@@ -92,6 +92,7 @@ class FixedCache:
 
 
 def small_model(shrink=1):
+    shrink = min(shrink, 8)
     sizes = llama.ModelArgs(
         model_type="llama",
         hidden_size=1024 // shrink,

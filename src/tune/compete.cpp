@@ -65,7 +65,7 @@ void Competition::measure() {
   BenchOptions how = options_.bench;
   how.before_rounds = [&] {
     auto& cache = Cache::instance();
-    turn.emplace(cache.persistent() ? cache.directory() : "");
+    turn.emplace(cache.persistent() && environment().cache == "on" ? cache.directory() : "");
   };
   timings_ = bench(contenders, how);
   auto end = timings_.begin() + static_cast<ptrdiff_t>(baselines);
