@@ -17,6 +17,7 @@ constexpr NamedRule rules[] = {
     {"merge_views", merge_views},
     {"simplify_concatenations", simplify_concatenations},
     {"simplify_updates", simplify_updates},
+    {"join_summands", join_summands},
     {"simplify_gathers", simplify_gathers},
     {"sink_views", sink_views},
 };

@@ -22,14 +22,17 @@ class Rope : Composer {
     const ValueId angle = angles(shape(x)[2]);
     const ValueId cosine = cast(add(Op::cos, {angle}, "_cos"), node_.type.dtype, "_cos_narrow");
     const ValueId sine = cast(add(Op::sin, {angle}, "_sin"), node_.type.dtype, "_sin_narrow");
-    return reshape(
-        is_traditional_ ? turn_neighbours(x, cosine, sine) : turn_halves(x, cosine, sine), node_.type.shape);
+    const ValueId turned = is_traditional_ ? turn_neighbours(x, cosine, sine) : turn_halves(x, cosine, sine);
+    return reshape(is_forward_ ? turned : summed(turned), node_.type.shape);
   }
 
  private:
   struct Pair {
     ValueId first, second;
   };
+
+  // The gradient is a sum, of each part among zeros: no zero in it is negative.
+  ValueId summed(ValueId x) { return add(Op::add, {x, constant(0, node_.type.dtype, "_zero")}, "_sum"); }
 
   // [batch, heads, positions, elements]
   ValueId heads() {

@@ -42,6 +42,9 @@ std::optional<ValueId> simplify_concatenations(Rewriter& to, const Draft& node);
 // concatenation.
 std::optional<ValueId> simplify_updates(Rewriter& to, const Draft& node);
 
+// Sums of values that lie beside one another, or in turns, among zeros are concatenations.
+std::optional<ValueId> join_summands(Rewriter& to, const Draft& node);
+
 // Indices as they were before they were converted, repeated, turned or counted: what they take as whole
 // slices where they count through an axis, `take_along_axis` where other axes choose among them.
 std::optional<ValueId> simplify_gathers(Rewriter& to, const Draft& node);

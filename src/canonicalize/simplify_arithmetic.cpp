@@ -21,6 +21,19 @@ std::optional<ValueId> operand_of(const Rewriter& to, ValueId v, Op op) {
   return node->operands[0];
 }
 
+// -v where v is a negation, or a product with one: a sign changes nothing else of a product.
+std::optional<ValueId> without_sign(Rewriter& to, ValueId v) {
+  if (const auto positive = operand_of(to, v, Op::neg)) return positive;
+  const Node* product = to.producer(v, Op::mul);
+  if (!product) return std::nullopt;
+  const ValueId a = product->operands[0], b = product->operands[1];
+  if (const auto positive = operand_of(to, a, Op::neg))
+    return to.add(Op::mul, {*positive, b}, {}, "_positive");
+  if (const auto positive = operand_of(to, b, Op::neg))
+    return to.add(Op::mul, {a, *positive}, {}, "_positive");
+  return std::nullopt;
+}
+
 // 1 / c where that is exact, a normal number in the dtype, and so the product rounds as the quotient does.
 std::optional<double> exact_reciprocal(double c, Dtype dtype) {
   int exponent = 0;
@@ -53,13 +66,13 @@ std::optional<ValueId> simplify_quotient(Rewriter& to, const Draft& node) {
 std::optional<ValueId> simplify_difference(Rewriter& to, const Draft& node) {
   const ValueId a = node.operands[0], b = node.operands[1];
   if (const auto c = real_constant(to, b)) return to.add(Op::add, {a, to.add_constant(-*c, node.type.dtype)});
-  if (const auto positive = operand_of(to, b, Op::neg)) return to.add(Op::add, {a, *positive});
+  if (const auto positive = without_sign(to, b)) return to.add(Op::add, {a, *positive});
   return std::nullopt;
 }
 
 std::optional<ValueId> simplify_sum(Rewriter& to, const Draft& node) {
   for (int i = 0; i < 2; ++i) {
-    if (const auto positive = operand_of(to, node.operands[i], Op::neg))
+    if (const auto positive = without_sign(to, node.operands[i]))
       return to.add(Op::sub, {node.operands[1 - i], *positive});
   }
   return std::nullopt;
@@ -101,7 +114,7 @@ std::optional<ValueId> simplify_arithmetic(Rewriter& to, const Draft& node) {
         return std::nullopt;
       return to.add(Op::square, {node.operands[0]});
     case Op::neg:
-      return operand_of(to, node.operands[0], Op::neg);
+      return without_sign(to, node.operands[0]);
     case Op::logical_not:
       return simplify_negation(to, node);
     case Op::logical_and:

@@ -90,19 +90,31 @@ bool is_view(const mx::Primitive& primitive) {
   return class_of(op_of(primitive)) == OpClass::view;
 }
 
-ConstantCost constant_cost(const mx::Primitive& primitive) {
-  switch (op_of(primitive)) {
-    case Op::arange:
-      return ConstantCost::none;
-    case Op::full:
-    case Op::cast:
-    case Op::broadcast:
-    case Op::reshape:
-    case Op::transpose:
-    case Op::slice:
-      return ConstantCost::of_input;
+bool stays_cheap(Op op) {
+  switch (class_of(op)) {
+    case OpClass::elementwise:
+    case OpClass::reduction:
+    case OpClass::view:
+      return true;
     default:
-      return ConstantCost::data;
+      break;
+  }
+  switch (op) {
+    case Op::arange:
+    case Op::full:
+    case Op::concatenate:
+    case Op::pad:
+    case Op::slice_update:
+    case Op::split:
+    case Op::divmod:
+    case Op::softmax:
+    case Op::logsumexp:
+    case Op::rms_norm:
+    case Op::layer_norm:
+    case Op::rope:
+      return true;
+    default:
+      return false;
   }
 }
 

@@ -27,13 +27,9 @@ std::optional<MappedPrimitive> map_primitive(const mlx::core::array& output);
 // The op of a primitive that only replays: its own barrier, or `opaque`.
 Op barrier_of(const mlx::core::Primitive& primitive);
 
-// What a lazy array costs that is a constant of the program.
-enum class ConstantCost : uint8_t {
-  none,      // a range
-  of_input,  // as much as its input: views, casts, filled arrays
-  data,      // computed: better computed once
-};
-ConstantCost constant_cost(const mlx::core::Primitive& primitive);
+// What it makes of a cheap constant is one: so are the parts of the functions MLX keeps whole on a GPU, which
+// is why those functions are.
+bool stays_cheap(Op op);
 bool is_view(const mlx::core::Primitive& primitive);
 
 }  // namespace autoperfect

@@ -17,7 +17,7 @@ using Id = std::uintptr_t;
 // What is known of an array of the graph before it is decided whether it becomes a node or a leaf.
 struct Fact {
   bool depends = false;  // on an argument
-  bool cheap = false;    // a constant made of ranges and numbers, element by element
+  bool cheap = false;    // a constant made of ranges and numbers
   bool visited = false;
 };
 
@@ -79,7 +79,7 @@ class Walk {
           return false;
         },
         [this](const mx::array& a) {
-          Fact fact{false, a.siblings().empty() && is_cheap(a), true};
+          Fact fact{false, is_cheap(a), true};
           for (const auto& input : a.inputs())
             fact.depends |= facts_[input.id()].depends;
           if (inside_another_ && !fact.depends && a.is_tracer()) trace_.uses_tracers = true;
@@ -98,15 +98,11 @@ class Walk {
   // What is made from nothing but ranges and numbers is part of the program, whatever device would compute
   // it.
   bool is_cheap(const mx::array& a) {
-    auto cost = constant_cost(a.primitive());
-    if (cost == ConstantCost::none) return true;
-    if (cost == ConstantCost::data) {
-      auto mapped = map_primitive(a);
-      if (!mapped || class_of(mapped->op) != OpClass::elementwise) return false;
-    }
-    return std::all_of(a.inputs().begin(), a.inputs().end(), [this](const mx::array& input) {
-      return facts_[input.id()].cheap;
-    });
+    auto mapped = map_primitive(a);
+    return mapped && stays_cheap(mapped->op) &&
+           std::all_of(a.inputs().begin(), a.inputs().end(), [this](const mx::array& input) {
+             return facts_[input.id()].cheap;
+           });
   }
 
   bool becomes_node(const mx::array& a) {

@@ -77,7 +77,7 @@ def loss_and_gradients(function, argnums):
 
     def both(*arguments):
         value, gradients = mx.value_and_grad(loss, argnums)(*arguments)
-        return [value, *gradients]
+        return [value, *(gradients if isinstance(gradients, (list, tuple)) else [gradients])]
 
     return both
 

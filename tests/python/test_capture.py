@@ -151,6 +151,32 @@ def test_replay_is_bitwise_eager(name):
     assert _core._replay(fn, arguments)[0] == graph
 
 
+CONSTANTS = {
+    "sum of a range": lambda x: x + mx.sum(mx.broadcast_to(mx.arange(4.0), (3, 4)), axis=0),
+    "parts": lambda x: x + mx.concatenate(mx.split(mx.sin(mx.arange(4.0)), 2)[::-1]),
+    "assigned part": lambda x: x + mx.zeros((4,)).at[1:3].add(mx.exp(mx.arange(2.0))),
+    "norm": lambda x: x + mx.fast.layer_norm(mx.arange(4.0), None, None, 1e-5),
+    "gradient of a bias": mx.grad(lambda b: (mx.ones((5, 4)) * 3 + b).sum()),
+    "gradient of a slice": mx.grad(lambda x: (x[1:3] * mx.arange(2.0)).sum()),
+    "gradient of a rotation": lambda x: mx.grad(
+        lambda y: mx.fast.rope(y, 4, traditional=False, base=100.0, scale=1.0, offset=3).sum())(x.reshape(1, 1, 1, 4)),
+}
+
+
+@pytest.mark.parametrize("name", CONSTANTS)
+def test_what_is_made_of_ranges_and_numbers_is_no_data(name):
+    """So that a program reads the same whether a device computes it in one primitive or in many."""
+    graph, by_primitive, by_op = _core._replay(CONSTANTS[name], [N(4)])
+    assert "captured=" not in graph
+    assert [bits(array) for array in by_op] == [bits(array) for array in by_primitive]
+
+
+def test_what_is_multiplied_drawn_or_given_stays_data():
+    given, lazy = mx.array([1.0, 2.0]), mx.arange(4.0).reshape(2, 2) @ mx.ones((2,))
+    graph, *_ = _core._replay(lambda x: x + given + lazy + mx.random.normal((2,), key=mx.random.key(1)), [N(2)])
+    assert graph.count("captured=") == 3
+
+
 def test_shape_of_a_graph():
     w = mx.arange(3.0)
     mx.eval(w)

@@ -172,7 +172,33 @@ SAME_ELEMENTS = {
     "dropped_axis": (lambda x: mx.exp(x.sum(axis=1)), lambda x: mx.exp(x.sum(axis=1, keepdims=True)).squeeze(1), [X]),
     "dropped_argmax": (lambda x: mx.argmax(x, axis=0), lambda x: mx.argmax(x, axis=0, keepdims=True)[0], [X]),
 }
-SAME.update(SAME_ELEMENTS)
+
+
+
+def turned(x):
+    """The gradient of a rotation of halves by one angle."""
+    low, high, c, s = x[..., :16], x[..., 16:], math.cos(1.0), math.sin(1.0)
+    return mx.concatenate([low * c + high * s, high * c - low * s], axis=-1) + 0.0
+
+
+def rotated(x):
+    low, high, c, s = x[..., :16], x[..., 16:], math.cos(1.0), math.sin(1.0)
+    return mx.concatenate([low * c - high * s, low * s + high * c], axis=-1)
+
+
+SAME_GRADIENTS = {
+    "rotation": (lambda x, g: mx.vjp(rotated, [x], [g])[1][0], lambda x, g: turned(g), [X, X]),
+    "neighbours": (
+        lambda x, g: mx.vjp(lambda x: mx.concatenate([-x[..., 1::2], x[..., 0::2]], axis=-1), [x], [g])[1][0],
+        lambda x, g: mx.concatenate([g[..., 16:, None], -g[..., :16, None]], axis=-1).reshape(4, 6, 32) + 0.0, [X, X]),
+    "three parts": (
+        lambda x, g: mx.vjp(lambda x: mx.concatenate([x[:, 4:], x[:, 2:4], x[:, :2]], axis=1), [x], [g])[1][0],
+        lambda x, g: mx.concatenate([g[:, 4:], g[:, 2:4], g[:, :2]], axis=1) + 0.0, [X, X]),
+    "swiglu of one array": (
+        lambda x, g: mx.vjp(lambda x: x[..., :16] * x[..., 16:], [x], [g])[1][0],
+        lambda x, g: mx.concatenate([x[..., 16:] * g, x[..., :16] * g], axis=-1) + 0.0, [X, X[..., :16]]),
+}  # fmt: skip
+SAME.update(SAME_ELEMENTS | {f"gradient of {name}": case for name, case in SAME_GRADIENTS.items()})
 
 
 @pytest.mark.parametrize("name", SAME)
@@ -190,7 +216,23 @@ def test_spellings_share_their_kernels(name):
     assert "" not in signatures[0]
 
 
+@pytest.mark.parametrize("name", SAME_GRADIENTS)
+def test_gradients_keep_every_bit(name):
+    """Zeros of both signs among them: a sum has no negative one."""
+    function, _, shapes = SAME_GRADIENTS[name]
+    choices = mx.array([0.0, -0.0, 1.0, -1.0, 0.3, -7.0, mx.inf])
+    arguments = [choices[mx.random.randint(0, 7, x.shape, key=mx.random.key(n))] for n, x in enumerate(shapes)]
+    stages, theirs = Stages(function, arguments), function(*arguments)
+    (ours,) = stages.interpret(stages.canonical)
+    known = ~mx.isnan(theirs)
+    assert mx.array_equal(ours, theirs, equal_nan=True)
+    assert mx.array_equal(mx.where(known, ours.view(mx.uint32), 0), mx.where(known, theirs.view(mx.uint32), 0))
+
+
 DIFFERENT = {
+    "gradient_without_positive_zeros": (
+        lambda x: mx.pad(x[:, :3], [(0, 0), (0, 3), (0, 0)]) + mx.pad(x[:, 3:], [(0, 0), (3, 0), (0, 0)]),
+        lambda x: mx.concatenate([x[:, :3], x[:, 3:]], axis=1)),
     "softmax_by_division": (
         lambda x: mx.softmax(x, axis=-1),
         lambda x: (lambda e: e / e.sum(axis=-1, keepdims=True))(mx.exp(x - x.max(axis=-1, keepdims=True)))),
