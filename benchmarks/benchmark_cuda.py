@@ -146,43 +146,58 @@ def attempt(group, name, measure):
         return {"group": group, "name": name, "dtype": "", "size": [], "correct": False, "apart": float("inf"), "why": why}
 
 
-def measure_all(chosen, document, end):
+class Measurement:
     """Rows into the document, which is written after each."""
-    rows, copy = selected(chosen), document["copy"]
 
-    def keep(row, text):
-        document["rows"].append(row)
+    def __init__(self, chosen, document, end):
+        self.chosen, self.document, self.end = chosen, document, end
+        self.rows = selected(chosen)
+
+    def run(self):
+        results = [(row, self.measure(row)) for row in self.rows if row.by_the_host]
+        self.decode()
+        rest = [row for row in self.rows if not row.by_the_host]
+        for row in rest:
+            self.measure(row)
+        if len(rest) > 8 and self.in_time(rest[0]):  # does the run hold still?
+            again = attempt("large", rest[0].label, lambda: cuda_rows.measure(rest[0], self.chosen.rounds))
+            self.document["again"] = again
+            print(f"again:\n{cuda_report.line(again, self.document['copy'])}", flush=True)
+        for row, result in results:
+            if result and result["correct"] and self.in_time(row):
+                attempt(row.group, row.label, lambda: cuda_rows.add_device_times_later(row, result))
+        self.write()
+
+    def in_time(self, row):
+        if time.perf_counter() <= self.end:
+            return True
+        self.document["not_measured"].append(row.label)
+        return False
+
+    def measure(self, row):
+        if not self.in_time(row):
+            return None
+        result = attempt(row.group, row.label, lambda: cuda_rows.measure(row, self.chosen.rounds))
+        self.keep(result, cuda_report.line(result, self.document["copy"]))
+        return result
+
+    def decode(self):
+        if not wants_decode(self.chosen):
+            return
+        row = attempt(DECODE, DECODE, lambda: whole_programs.measure_decode(shrink(self.chosen)))
+        if row:
+            self.keep(row, cuda_report.decode_line(row))
+
+    def keep(self, result, text):
+        self.document["rows"].append(result)
         print(text, flush=True)
-        if chosen.json:
-            chosen.json.write_text(json.dumps(document))
+        self.write()
         mx.clear_cache()
         torch_programs.release()
 
-    again = rows[:1] if len(rows) > 8 else []  # the first row once more at the end: does the run hold still?
-    for number, row in enumerate([*rows, *again]):
-        if number == len(rows):
-            print("the first row again:")
-        if time.perf_counter() > end:
-            document["not_measured"].append(row.label)
-            continue
-        result = attempt(row.group, row.label, lambda: cuda_rows.measure(row, chosen.rounds))
-        if number == len(rows):
-            document["first_row_again"] = result
-            print(cuda_report.line(result, copy), flush=True)
-        else:
-            keep(result, cuda_report.line(result, copy))
-        if row.group == "whole" and (number + 1 == len(rows) or rows[number + 1].group != "whole"):
-            keep_decode(chosen, keep)
-    if not any(row.group == "whole" for row in rows):
-        keep_decode(chosen, keep)
-
-
-def keep_decode(chosen, keep):
-    if not wants_decode(chosen):
-        return
-    row = attempt(DECODE, DECODE, lambda: whole_programs.measure_decode(shrink(chosen)))
-    if row:
-        keep(row, cuda_report.decode_line(row))
+    def write(self):
+        if self.chosen.json:
+            self.chosen.json.write_text(json.dumps(self.document))
 
 
 def report(chosen):
@@ -209,10 +224,10 @@ def run(chosen):
     if chosen.fill_only:
         return
     print(cuda_report.HEAD)
-    measure_all(chosen, document, end)
+    measurement = Measurement(chosen, document, end)
+    measurement.run()
     document["seconds"] = time.perf_counter() - start
-    if chosen.json:
-        chosen.json.write_text(json.dumps(document))
+    measurement.write()
     print()
     for text, reached in cuda_report.bars(document):
         print(f"{'pass' if reached else 'MISS'}  {text}")

@@ -1,5 +1,6 @@
 """What a run of benchmark_cuda.py says: lines while it runs, the bars, and from its JSON file Markdown tables and a chart."""
 
+import math
 import statistics
 import sys
 
@@ -20,18 +21,19 @@ def wall(row, name, mode="pipelined"):
 
 
 def cold(row, name="ours"):
-    """Device time with nothing of the arguments in L2; arguments beyond L2 are never there."""
+    """Device time with nothing of the arguments in L2; arguments beyond L2 are never there. None: not measured."""
     times = row["seconds"][name]
-    return times.get("device_cold", times["device"])
+    return times.get("device_cold", times.get("device"))
 
 
 def times_of(row, take, names=EVERYBODY):
-    return {name: take(row, name) for name in names if name in row["seconds"]}
+    times = {name: take(row, name) for name in names if name in row["seconds"]}
+    return {name: seconds for name, seconds in times.items() if seconds is not None}
 
 
 def ratio(row, names=EVERYBODY, take=wall):
     """How many times faster than the best of the others."""
-    return min(times_of(row, take, names).values()) / take(row, "ours")
+    return min(times_of(row, take, names).values(), default=math.nan) / (take(row, "ours") or math.nan)
 
 
 def alone(row, name):
@@ -39,7 +41,7 @@ def alone(row, name):
 
 
 def share(row, copy, take=cold):
-    return row["bytes"] / take(row, "ours") / copy
+    return row["bytes"] / (take(row, "ours") or math.nan) / copy
 
 
 def mean_ratio(rows, names=EVERYBODY, take=wall):
@@ -50,8 +52,8 @@ def mean_ratio(rows, names=EVERYBODY, take=wall):
 
 _CELLS = "".join(f"{SHORT.get(name, name):>9}" for name in COLUMNS)
 HEAD = (
-    "microseconds a call: pipelined | cold device time; then ours against the best of the others, both; the share of the\n"
-    f"copy, both; kernels of ours\n\n{'':42}{_CELLS} |{_CELLS} |"
+    "microseconds a call: pipelined | cold device time; then ours against the best of the others and its share of the copy,\n"
+    f"pipelined | device; kernels of ours and regions\n\n{'':42}{_CELLS} |{_CELLS} |"
 )
 
 
@@ -62,7 +64,9 @@ def line(row, copy):
     for take in (wall, cold):
         times = times_of(row, take, COLUMNS)
         text += "".join(f"{times[name] * 1e6:9.1f}" if name in times else f"{'':9}" for name in COLUMNS) + " |"
-    text += f" {ratio(row):5.2f} {ratio(row, take=cold):5.2f} {share(row, copy, wall):5.0%} {share(row, copy):5.0%} {row['kernels']}"
+    text += f" {ratio(row):5.2f} {share(row, copy, wall):5.0%} |"
+    text += f" {ratio(row, take=cold):5.2f} {share(row, copy):5.0%} |" if cold(row) else f"{'':13}|"
+    text += f" {row['kernels']} of {len(row['regions'])}"
     return text + "".join(f"\n    {name} left out: {why}" for name, why in row.get("left_out", {}).items())
 
 
@@ -113,7 +117,8 @@ def cell(row, name):
     """Pipelined, and the cold device time."""
     if name not in row["seconds"]:
         return ""
-    return f"{wall(row, name) * 1e6:.0f} / {cold(row, name) * 1e6:.0f}"
+    on_device = cold(row, name)
+    return f"{wall(row, name) * 1e6:.0f} / {f'{on_device * 1e6:.0f}' if on_device else '-'}"
 
 
 def markdown_table(head, lines):
