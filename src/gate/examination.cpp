@@ -27,18 +27,17 @@ bool has_dynamic_axis(const Kernel& kernel) {
 Status compute_references(Examination& examination) {
   auto& families = examination.families;
   examination.references.resize(families.size());
-  std::vector<std::optional<Diagnostic>> errors(families.size());
-  parallel_for(static_cast<int64_t>(families.size()), 0, [&](int64_t f, int) {
-    auto& family = families[static_cast<size_t>(f)];
-    auto& references = examination.references[static_cast<size_t>(f)];
-    auto oracle = run_reference(family.kernel, family.inputs, Precision::oracle);
-    auto exact = run_reference(family.kernel, family.inputs, Precision::exact);
-    if (!oracle || !exact) {
-      errors[static_cast<size_t>(f)] = (oracle ? exact : oracle).errors().at(0);
-      return;
-    }
-    references.oracle = std::move(*oracle);
-    references.exact = std::move(*exact);
+  std::vector<std::optional<Diagnostic>> errors(2 * families.size());
+  parallel_for(static_cast<int64_t>(errors.size()), 0, [&](int64_t task, int) {
+    const auto& family = families[static_cast<size_t>(task / 2)];
+    auto& references = examination.references[static_cast<size_t>(task / 2)];
+    const bool in_double = task % 2 == 0;
+    auto computed =
+        run_reference(family.kernel, family.inputs, in_double ? Precision::oracle : Precision::exact);
+    if (!computed)
+      errors[static_cast<size_t>(task)] = computed.errors().at(0);
+    else
+      (in_double ? references.oracle : references.exact) = std::move(*computed);
   });
   for (auto& error : errors) {
     if (error) return *error;
