@@ -22,7 +22,9 @@ import json
 import multiprocessing
 import os
 import pathlib
+import shutil
 import sys
+import tempfile
 import time
 import traceback
 from concurrent.futures.process import BrokenProcessPool
@@ -78,6 +80,21 @@ def use_device(chosen):
     mx.set_default_device(mx.cpu if chosen.dry_run else mx.gpu)
 
 
+def mlx_kernels():
+    """The folder of kernels that MLX has compiled."""
+    default = pathlib.Path(tempfile.gettempdir(), "mlx", mx.__version__, "ptx")
+    return pathlib.Path(os.environ.setdefault("MLX_PTX_CACHE_DIR", str(default)))
+
+
+def start_filling(parts):
+    """Of a process that fills: MLX's folder is not made for several that write it at once, so each has a copy."""
+    own = pathlib.Path(parts, str(os.getpid()))
+    own.mkdir(parents=True)
+    if mlx_kernels().is_dir():
+        shutil.copytree(mlx_kernels(), own, dirs_exist_ok=True)
+    os.environ["MLX_PTX_CACHE_DIR"] = str(own)
+
+
 def warm_one(chosen, place):
     """In a process of its own: (what, seconds, why it failed)."""
     use_device(chosen)
@@ -105,7 +122,9 @@ def fill(chosen):
     places = [DECODE] * wants_decode(chosen) + places
     start, taken = time.perf_counter(), []
     context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(chosen.fill, mp_context=context) as pool:
+    parts = tempfile.TemporaryDirectory(prefix="mlx-kernels-")
+    arguments = {"mp_context": context, "initializer": start_filling, "initargs": (parts.name,)}
+    with parts, concurrent.futures.ProcessPoolExecutor(chosen.fill, **arguments) as pool:
         futures = [pool.submit(warm_one, chosen, place) for place in places]
         try:
             for future in concurrent.futures.as_completed(futures, timeout=0.4 * chosen.seconds):
@@ -115,7 +134,9 @@ def fill(chosen):
                     print(f"fill: {name}: {failure}", flush=True)
         except (concurrent.futures.TimeoutError, BrokenProcessPool) as error:
             print(f"fill: ended early, {len(taken)} of {len(places)} are ready: {type(error).__name__}", flush=True)
-            pool.shutdown(wait=True, cancel_futures=True)
+        pool.shutdown(wait=True, cancel_futures=True)
+        for part in pathlib.Path(parts.name).iterdir():
+            shutil.copytree(part, mlx_kernels(), dirs_exist_ok=True)
     seconds = time.perf_counter() - start
     slowest = ", ".join(f"{name} {seconds:.1f}" for seconds, name in sorted(taken, reverse=True)[:8])
     print(f"filled by {chosen.fill} processes in {seconds:.1f} s; the longest, in seconds: {slowest}\n", flush=True)

@@ -16,6 +16,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 # A cache of its own, before the library is first imported: no earlier run decides a test.
 os.environ.setdefault("AUTOPERFECT_CACHE_DIR", tempfile.mkdtemp(prefix="autoperfect-gpu-"))
+# MLX's own, of compiled kernels, is not made for several processes that write it at once: each has another.
+MLX_KERNELS = tempfile.TemporaryDirectory(prefix="mlx-kernels-")
+os.environ["MLX_PTX_CACHE_DIR"] = MLX_KERNELS.name
 
 import accuracy  # noqa: E402
 import mlx.core as mx  # noqa: E402
