@@ -19,7 +19,7 @@ namespace autoperfect {
 struct Executable {
   Kernel kernel;
   Graph fallback;  // raise(kernel)
-  std::shared_ptr<LoadedKernel> loaded;
+  std::shared_ptr<LoadedKernel> loaded = {};
   Guards guards = {};  // what the loaded function assumes beyond the contract
   // The same for inputs that lie otherwise than this kernel asks: a kernel all of whose inputs are `row`.
   std::shared_ptr<const Executable> otherwise = {};
