@@ -48,17 +48,59 @@ double tolerance(Dtype dtype) {
   return dtype == Dtype::bf16 ? 0.25 : dtype == Dtype::f16 ? 0.05 : 2e-3;
 }
 
-bool agrees(const mx::array& ours, const mx::array& theirs, Dtype dtype) {
+// Of floats: which elements are near, by `tolerance`.
+mx::array near(const mx::array& ours, const mx::array& theirs, Dtype dtype) {
+  auto a = mx::astype(ours, mx::float32), b = mx::astype(theirs, mx::float32);
+  auto finite = mx::where(mx::isfinite(b), mx::abs(b), mx::array(0.0f));
+  double scale = mx::sqrt(mx::mean(mx::square(finite))).item<float>();
+  double t = tolerance(dtype);
+  return mx::isclose(a, b, t, t * (scale + 1e-30), true);
+}
+
+// Of floats: where `moved` is another number than `result`, whatever the others are.
+mx::array differs(const mx::array& moved, const mx::array& result, Dtype dtype) {
+  auto a = mx::astype(moved, mx::float32), b = mx::astype(result, mx::float32);
+  return mx::logical_not(mx::isclose(a, b, tolerance(dtype), 0, true));
+}
+
+// Floats by a unit in the last place, up or down.
+std::vector<mx::array> moved(const std::vector<mx::array>& inputs, uint64_t seed) {
+  std::vector<mx::array> result;
+  for (const auto& input : inputs) {
+    Dtype dtype = from_mlx(input.dtype());
+    if (!is_floating(dtype)) {
+      result.push_back(input);
+      continue;
+    }
+    double unit = dtype == Dtype::bf16 ? 0x1p-7 : dtype == Dtype::f16 ? 0x1p-10 : 0x1p-23;
+    auto up = mx::random::bernoulli(mx::array(0.5f), input.shape(), mx::random::key(seed++));
+    auto factor = mx::where(up, mx::array(1 + unit, mx::float32), mx::array(1 - unit, mx::float32));
+    result.push_back(mx::astype(mx::astype(input, mx::float32) * factor, input.dtype()));
+  }
+  return result;
+}
+
+// Where the inputs lie near a pole of the region, MLX's own result moves as far when they do by a unit in the
+// last place, and decides nothing there. Such elements are few, or the inputs are of no use.
+bool agrees(
+    const mx::array& ours,
+    const mx::array& theirs,
+    Dtype dtype,
+    const std::function<mx::array(uint64_t seed)>& theirs_moved) {
   if (!is_floating(dtype)) {
     // Where a comparison of floats decides, an ulp may turn a few.
     auto different = mx::mean(mx::astype(mx::not_equal(ours, theirs), mx::float32));
     return different.item<float>() < 1e-4f;
   }
-  auto a = mx::astype(ours, mx::float32), b = mx::astype(theirs, mx::float32);
-  auto finite = mx::where(mx::isfinite(b), mx::abs(b), mx::array(0.0f));
-  double scale = mx::sqrt(mx::mean(mx::square(finite))).item<float>();
-  double t = tolerance(dtype);
-  return mx::allclose(a, b, t, t * (scale + 1e-30), true).item<bool>();
+  auto good = near(ours, theirs, dtype);
+  if (mx::all(good).item<bool>()) return true;
+  constexpr float most_unsteady = 0.1f;
+  constexpr uint64_t draws = 8;
+  auto unsteady = mx::zeros_like(good);
+  for (uint64_t seed = 1; seed <= draws; ++seed)
+    unsteady = mx::logical_or(unsteady, differs(theirs_moved(100 * seed), theirs, dtype));
+  bool few = mx::mean(mx::astype(unsteady, mx::float32)).item<float>() < most_unsteady;
+  return few && mx::all(mx::logical_or(good, unsteady)).item<bool>();
 }
 
 // As many as fill MLX's unit of work, in memory that is there.
@@ -177,7 +219,9 @@ std::string RegionRunner::recheck(const Runnable& runnable) {
   auto theirs = interpret(graph_, inputs());
   for (size_t i = 0; i < ours.size(); ++i) {
     Dtype dtype = from_mlx(theirs[i].dtype());
-    if (!agrees(ours[i], theirs[i], dtype)) return "output " + std::to_string(i) + " differs from MLX eager";
+    auto theirs_moved = [&](uint64_t seed) { return interpret(graph_, moved(inputs(), seed)).at(i); };
+    if (!agrees(ours[i], theirs[i], dtype, theirs_moved))
+      return "output " + std::to_string(i) + " differs from MLX eager";
   }
   return "";
 }
