@@ -19,6 +19,7 @@ struct Timing {
   int iterations = 0;
   bool failed = false;
   std::string error = {};  // why it failed
+  double on_device = 0;    // seconds of a call by a GPU's own clock, nothing waited for; 0: not measured
 };
 
 struct BenchOptions {

@@ -80,7 +80,13 @@ std::string timings_text(const RegionOutcome& outcome, double bytes, const Targe
     // A cached decision may come from another number of rows: the share is that of the call that was timed.
     double share = bytes / t.median / target.copy_bytes_per_second;
     text +=
-        fmt::format("  {:>10}  {:<64} {:.0f}% of the copy limit\n", time_text(t.median), t.name, 100 * share);
+        fmt::format("  {:>10}  {:<64} {:.0f}% of the copy limit", time_text(t.median), t.name, 100 * share);
+    if (t.on_device > 0)
+      text += fmt::format(
+          "; the device works {}, {:.0f}%",
+          time_text(t.on_device),
+          100 * bytes / t.on_device / target.copy_bytes_per_second);
+    text += "\n";
   }
   return text;
 }

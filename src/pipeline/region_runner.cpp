@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dispatch/launch_gpu.h"
 #include "ir/gathered_inputs.h"
 #include "ir/layout.h"
 #include "lower/lower.h"
@@ -224,6 +225,17 @@ std::string RegionRunner::recheck(const Runnable& runnable) {
       return "output " + std::to_string(i) + " differs from MLX eager";
   }
   return "";
+}
+
+double RegionRunner::seconds_on_device(const Runnable& runnable) {
+  if (!runnable.device) return 0;
+  auto outputs = dispatch(make_executable(kernel_, runnable), inputs(), stream_);
+  mx::eval(outputs);
+  mx::synchronize(stream_);
+  int64_t dynamic_size = 0;
+  for (const auto& axis : kernel_.axes)
+    if (axis.dynamic) dynamic_size = axis.size;
+  return device_seconds(*runnable.device, dynamic_size, inputs(), outputs);
 }
 
 }  // namespace autoperfect

@@ -41,6 +41,7 @@ class RegionRunner : public Runner {
   std::vector<Contender> baselines() override;
   Contender contender(const Runnable& runnable, const std::string& name) override;
   std::string recheck(const Runnable& runnable) override;
+  double seconds_on_device(const Runnable& runnable) override;
 
  private:
   const std::vector<mlx::core::array>& inputs();

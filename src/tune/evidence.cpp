@@ -10,8 +10,10 @@ namespace {
 using nlohmann::json;
 
 json to_json(const Timing& t) {
-  return {
+  json row = {
       {"name", t.name}, {"median", t.median}, {"low", t.low}, {"high", t.high}, {"iterations", t.iterations}};
+  if (t.on_device > 0) row["on_device"] = t.on_device;
+  return row;
 }
 
 json to_json(const Verdict& verdict) {
@@ -77,7 +79,8 @@ Timing timing_of(const json& row) {
       row.value("high", 0.0),
       row.value("iterations", 0),
       false,
-      {}};
+      {},
+      row.value("on_device", 0.0)};
 }
 
 }  // namespace

@@ -40,6 +40,8 @@ class Runner {
   virtual Contender contender(const Runnable& runnable, const std::string& name) = 0;
   // After timing: the kernel's outputs at full size against MLX eager's. Empty: they agree.
   virtual std::string recheck(const Runnable& runnable) = 0;
+  // Seconds of a call by the device's own clock, again and again on the same arrays; 0 where there is none.
+  virtual double seconds_on_device(const Runnable&) { return 0; }
 };
 
 // One candidate's way through the stages, for explanations.
