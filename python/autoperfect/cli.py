@@ -36,10 +36,11 @@ def _numerics(arguments):
     return "mlx"
 
 
-def _load(program):
+def _load(program, language=None):
     import mlx.core as mx
 
-    mx.set_default_device(mx.cpu)  # kernels are for the CPU; where MLX has a GPU it would be the default
+    # Where MLX has a GPU that would be the default; it is used where its language is asked for.
+    mx.set_default_device(mx.gpu if language == "cuda" and mx.is_available(mx.gpu) else mx.cpu)
     module, name = program.split(":")
     sys.path.insert(0, os.getcwd())
     function = importlib.import_module(module)
@@ -55,7 +56,7 @@ def _tune(program, words):
     parser.add_argument("types", nargs="*", help="of the arguments: f32[4,8] ...")
     parser.add_argument("--model", help="who writes kernels: URL, command:..., folder:..., replay:...")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the model")
-    parser.add_argument("--language", default="cpu")
+    parser.add_argument("--language", default=None)
     for name, value in (("variants", 4), ("repairs", 2), ("rounds", 1)):
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--budget", type=float, help="seconds after which nothing more is asked")
@@ -65,7 +66,7 @@ def _tune(program, words):
     settings = dict(setting.partition("=")[::2] for setting in chosen.pop("set"))
     arguments = [_argument(text) for text in chosen.pop("types")]
     try:
-        print(autoperfect.tune(_load(program), *arguments, settings=settings, **chosen), end="")
+        print(autoperfect.tune(_load(program, chosen["language"]), *arguments, settings=settings, **chosen), end="")
     except KeyboardInterrupt:
         print("autoperfect: stopped; kernels that won so far are kept", file=sys.stderr)
         sys.exit(130)

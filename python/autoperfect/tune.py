@@ -7,7 +7,7 @@ import pathlib
 from . import _core
 from .compile import CompiledFunction, compile
 
-_LANGUAGES = {".cu": "cuda", ".metal": "metal", ".py": "mlx", ".mlx": "mlx"}
+_LANGUAGES = {".cpp": "cpu", ".cu": "cuda", ".metal": "metal", ".py": "mlx", ".mlx": "mlx"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +66,7 @@ class GateReport:
 
 
 def tune(
-    fun, *args, model=None, language="cpu", variants=4, repairs=2, rounds=1, budget=None, settings=None, isolation=None,
+    fun, *args, model=None, language=None, variants=4, repairs=2, rounds=1, budget=None, settings=None, isolation=None,
     progress=None, **kwargs,
 ):
     """Asks a model for kernels for ``fun`` with these arguments, and keeps the best that is proved.
@@ -83,7 +83,8 @@ def tune(
             ``"command:program arguments"``, ``"folder:path"`` or ``"replay:path"``; a name may follow an address
             after ``#``. None: the environment's ``AUTOPERFECT_MODEL``, and where that is empty the built-in
             schedules alone are tried again.
-        language: what drafts are written in: ``"cpu"`` (C++) or ``"mlx"`` (MLX's operations).
+        language: what drafts are written in: ``"cpu"`` (C++), ``"cuda"`` or ``"mlx"`` (MLX's operations). None: the
+            default device's own, ``"cpu"`` or ``"cuda"``.
         variants: drafts of each round and region.
         repairs: how often each may be repaired.
         rounds: from the second on, the best so far is shown, to be improved.
@@ -100,7 +101,7 @@ def tune(
     """
     compiled = fun if isinstance(fun, CompiledFunction) else compile(fun)
     request = _request(
-        model=model or "", language=language, variants=variants,
+        model=model or "", language=language or "", variants=variants,
         repairs=repairs, rounds=rounds, budget=float(budget or 0), settings=settings, isolation=isolation,
         progress=progress)  # fmt: skip
     text = compiled._tune(args, kwargs, request)
@@ -120,7 +121,7 @@ def gate(kernel, source, language=None, isolation=None, seed=0):
         kernel: the contract: KernelIR as text (``fast.kernels`` prints it), or the path of a file of it.
         source: the source as text, or the path of a file. It names buffers and axes as ``autoperfect prompt`` does:
             ``in0``, ``out0``.
-        language: ``"cpu"``, ``"mlx"``, ``"cuda"`` or ``"metal"``; None: by the suffix of the path, ``cpu`` otherwise.
+        language: ``"cpu"``, ``"mlx"``, ``"cuda"`` or ``"metal"``; None: by the suffix of the path, the default device's own otherwise.
         isolation: the least level that the source may run under.
         seed: of the gate's inputs; 0: drawn anew.
 
@@ -133,7 +134,7 @@ def gate(kernel, source, language=None, isolation=None, seed=0):
     """
     path = _path(source)
     if language is None:
-        language = _LANGUAGES.get(path.suffix, "cpu") if path else "cpu"
+        language = _LANGUAGES.get(path.suffix, "") if path else ""
     text = path.read_text() if path else source
     contract = _path(kernel)
     request = _request(drafts=[(language, text)], isolation=isolation, seed=seed)

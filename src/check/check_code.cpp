@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "check/arms.h"
@@ -25,6 +26,25 @@ struct Function {
   Flow flow;
 };
 
+std::string with_launch_names(std::string_view expression, const Abi& abi) {
+  auto is_in_name = [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)); };
+  std::string text;
+  for (size_t at = 0; at < expression.size();) {
+    size_t end = at;
+    while (end < expression.size() && is_in_name(expression[end]))
+      ++end;
+    auto word = expression.substr(at, std::max<size_t>(end - at, 1));
+    auto axis = std::find_if(
+        abi.kernel.axes.begin(), abi.kernel.axes.end(), [&](const Axis& a) { return size_name(a) == word; });
+    if (axis == abi.kernel.axes.end())
+      text += word;
+    else
+      text += axis->dynamic ? "d0" : std::to_string(axis->size);
+    at += word.size();
+  }
+  return text;
+}
+
 class CodeCheck {
  public:
   CodeCheck(const Kernel& kernel, const Draft& draft)
@@ -38,7 +58,7 @@ class CodeCheck {
     const Abi abi = make_abi(kernel_, draft_.language, Part::kernel);
     auto launch = read_launch(lexed.directives, abi, draft_.language, errors_);
     auto& candidate = checked_.candidate;
-    candidate.guards = read_guards(lexed.directives, abi, errors_);
+    candidate.guards = read_guards(lexed.directives, abi, draft_.language, errors_);
     if (launch) candidate.launch = *launch;
     const Directive* finish = find_finish(lexed.directives);
     read_functions(std::move(lexed.tokens), finish);
@@ -49,6 +69,7 @@ class CodeCheck {
     candidate.target = target.name;
     candidate.language = draft_.language;
     write(finish);
+    if (draft_.language == "cuda") name_sizes_for_launch(abi);
     return std::move(checked_);
   }
 
@@ -63,6 +84,10 @@ class CodeCheck {
             fmt::format("'{}' is not row, or a temporary: such kernels are written for the CPU", buffer.name),
             {1, 1, 1});
     }
+    auto open = std::count_if(
+        kernel_.axes.begin(), kernel_.axes.end(), [](const Axis& axis) { return axis.dynamic; });
+    if (draft_.language == "cuda" && open > 1)
+      errors_.add("unsupported", "kernels of several open sizes are not launched on GPUs", {1, 1, 1});
   }
 
   // MLX adds a parameter for each `in0_shape` in a text, comments included.
@@ -130,7 +155,20 @@ class CodeCheck {
     check_memory(program, vocabulary_, abi, flow, errors_, written_);
     if (!whole) return;
     add_arms(program, vocabulary_, flow, source_, checked_.arms, insertions_);
+    if (draft_.language == "cuda") poison_shared(program);
     add_constants(program, vocabulary_, flow, checked_.constants);
+  }
+
+  // Where every thread comes by. Behind an inner declaration not all may meet.
+  void poison_shared(const Program& program) {
+    for (const auto& statement : program.body.children) {
+      for (const auto& one : statement.declared) {
+        if (!one.is_shared) continue;
+        const auto end = program.tokens[statement.range.end - 1].text;
+        const auto offset = static_cast<size_t>(end.data() - source_.data()) + end.size();
+        insertions_.push_back({offset, fmt::format("ap::poison({});", program.tokens[one.name].text)});
+      }
+    }
   }
 
   void check_written() {
@@ -161,6 +199,14 @@ class CodeCheck {
     checked_.first_line = 1;
     checked_.candidate.source = wrapped(finish, false);
     checked_.counted_source = wrapped(finish, true);
+  }
+
+  // Grids as a launch evaluates them: numbers, and `d0`.
+  void name_sizes_for_launch(const Abi& abi) {
+    auto& launch = checked_.candidate.launch;
+    for (auto* sizes : {&launch.grid, &launch.block})
+      for (auto& size : *sizes)
+        size = with_launch_names(size, abi);
   }
 
   const Kernel& kernel_;

@@ -202,7 +202,8 @@ class LaunchReader {
 
 class GuardReader {
  public:
-  GuardReader(const Abi& abi, Errors& errors) : abi_(abi), errors_(errors) {}
+  GuardReader(const Abi& abi, std::string_view language, Errors& errors)
+      : abi_(abi), most_(language == "cpu" ? 4096 : 256), errors_(errors) {}
 
   void read(const Directive& directive, Guards& guards) {
     for (auto condition : split(directive.text)) {
@@ -216,10 +217,10 @@ class GuardReader {
   }
 
  private:
-  static bool read_alignment(std::string_view condition, Guards& guards) {
+  bool read_alignment(std::string_view condition, Guards& guards) const {
     if (!condition.starts_with("aligned ")) return false;
     auto bytes = evaluate_size(condition.substr(8), [](std::string_view) { return std::nullopt; }).value;
-    if (!bytes || *bytes < 1 || *bytes > 4096 || (*bytes & (*bytes - 1)) != 0) return false;
+    if (!bytes || *bytes < 1 || *bytes > most_ || (*bytes & (*bytes - 1)) != 0) return false;
     guards.alignment = *bytes;
     return true;
   }
@@ -270,6 +271,7 @@ class GuardReader {
   }
 
   const Abi& abi_;
+  const int64_t most_;  // alignment that memory can be had with
   Errors& errors_;
 };
 
@@ -295,10 +297,11 @@ std::optional<Launch> read_launch(
   return std::nullopt;
 }
 
-Guards read_guards(const std::vector<Directive>& directives, const Abi& abi, Errors& errors) {
+Guards read_guards(
+    const std::vector<Directive>& directives, const Abi& abi, std::string_view language, Errors& errors) {
   Guards guards;
   for (const auto& directive : directives) {
-    if (directive.name == "guard") GuardReader(abi, errors).read(directive, guards);
+    if (directive.name == "guard") GuardReader(abi, language, errors).read(directive, guards);
   }
   return guards;
 }

@@ -12,6 +12,7 @@ namespace autoperfect::code {
 // What is missing, unknown or beyond what a target can do is reported; nothing when the line cannot be used.
 std::optional<Launch> read_launch(
     const std::vector<Directive>& directives, const Abi& abi, std::string_view language, Errors& errors);
-Guards read_guards(const std::vector<Directive>& directives, const Abi& abi, Errors& errors);
+Guards read_guards(
+    const std::vector<Directive>& directives, const Abi& abi, std::string_view language, Errors& errors);
 
 }  // namespace autoperfect::code

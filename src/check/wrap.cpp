@@ -10,18 +10,17 @@ namespace autoperfect::code {
 
 namespace {
 
-// Where the draft's own names are found again after ours; the usual names of C for numbers.
+// The usual names of C for numbers.
 constexpr std::string_view names_of_c =
-    "using namespace ap; using size_t = unsigned long; using int8_t = i8; using uint8_t = u8; using int16_t "
-    "= i16; "
-    "using uint16_t = u16; using int32_t = i32; using uint32_t = u32; using int64_t = i64; using uint64_t = "
-    "u64; ";
+    "using size_t = unsigned long; using int8_t = ap::i8; using uint8_t = ap::u8; using int16_t = ap::i16; "
+    "using uint16_t = ap::u16; using int32_t = ap::i32; using uint32_t = ap::u32; using int64_t = ap::i64; "
+    "using uint64_t = ap::u64; ";
 
 std::string_view cpu_type(Dtype dtype) {
   return dtype == Dtype::bool_ ? "bool8" : name(dtype);
 }
 
-// What MLX calls the elements in its own kernels needs no cast there: only sizes are declared.
+// For Metal by what MLX calls them in its own kernels.
 std::string declare_sizes(const Abi& abi, std::string_view language) {
   std::string text;
   size_t dynamic = 0;
@@ -31,6 +30,8 @@ std::string declare_sizes(const Abi& abi, std::string_view language) {
       text += fmt::format("constexpr long {} = {}; ", size_name(axis), axis.size);
     } else if (language == "cpu") {
       text += fmt::format("const long {} = ap_dims[{}]; ", size_name(axis), dynamic++);
+    } else if (language == "cuda") {
+      text += fmt::format("const long {} = ap_d{}; ", size_name(axis), dynamic++);
     } else {
       for (const auto& buffer : abi.kernel.buffers) {
         auto dim = std::find(buffer.dynamic_dims.begin(), buffer.dynamic_dims.end(), static_cast<AxisId>(a));
@@ -72,6 +73,7 @@ std::string cpu_head(const Abi& abi, Part part, const Candidate& candidate, bool
                 : "extern \"C\" void autoperfect_finish(const void* const* ap_in, void* const* ap_out, "
                   "const void* ap_partials, long ap_chunks, const long* ap_dims";
   text += counted ? ", unsigned char* reached) { " : ") { ";
+  text += "using namespace ap; ";  // where the draft's own names are found before ours
   text += names_of_c;
   text += declare_buffers(abi, candidate.guards.alignment);
   text += declare_sizes(abi, "cpu");
@@ -89,19 +91,68 @@ std::string cpu_head(const Abi& abi, Part part, const Candidate& candidate, bool
   return text + "{";
 }
 
+// Of parameters, where the names of C are not yet declared.
+std::string cuda_type(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f16:
+      return "__half";
+    case Dtype::bf16:
+      return "__nv_bfloat16";
+    case Dtype::bool_:
+      return "bool";
+    case Dtype::f64:
+      return "double";
+    default:
+      return fmt::format("ap::{}", name(dtype));
+  }
+}
+
+std::string cuda_parameters(const Abi& abi, bool counted) {
+  std::string text;
+  for (const auto& buffer : abi.kernel.buffers)
+    text += fmt::format(
+        "{}{}{}* const __restrict__ {}",
+        text.empty() ? "" : ", ",
+        buffer.role == BufferRole::in ? "const " : "",
+        cuda_type(buffer.type.dtype),
+        buffer.name);
+  int dynamic = 0;
+  for (const auto& axis : abi.kernel.axes)
+    if (axis.dynamic) text += fmt::format(", int ap_d{}", dynamic++);
+  return text + (counted ? ", unsigned char* reached" : "");
+}
+
+// The counted build also shows races: warps wait for times nobody knows, and shared memory is poisoned.
+std::string cuda_head(const Abi& abi, const Candidate& candidate, bool counted) {
+  int64_t threads = 1;
+  for (const auto& size : candidate.launch.block)
+    threads *= evaluate_size(size, sizes_of(abi.kernel, false)).value.value_or(1);
+  auto text = fmt::format(
+      "extern \"C\" __global__ void __launch_bounds__({}) autoperfect_kernel({}) {{ ",
+      threads,
+      cuda_parameters(abi, counted));
+  text += names_of_c;
+  text += declare_sizes(abi, "cuda");
+  text += "extern __shared__ __align__(16) char ap_shared[]; char* const shared = ap_shared; ";
+  if (counted)
+    text += fmt::format(
+        "ap::poison_bytes(ap_shared, {}); ap::stagger(); "
+        "auto __syncthreads = [] {{ ::__syncthreads(); ap::stagger(); }}; ",
+        candidate.launch.scratch_bytes);
+  return text + "{";
+}
+
 }  // namespace
 
 std::string head_of(
     const Abi& abi, std::string_view language, Part part, const Candidate& candidate, bool counted) {
   if (language == "cpu") return cpu_head(abi, part, candidate, counted);
-  std::string text = declare_sizes(abi, language);
-  if (language == "cuda")
-    text += "extern __shared__ __align__(16) char ap_shared[]; char* const shared = ap_shared; ";
-  return text + "{";
+  if (language == "cuda") return cuda_head(abi, candidate, counted);
+  return declare_sizes(abi, language) + "{";
 }
 
 std::string_view tail_of(std::string_view language) {
-  return language == "cpu" ? "}}" : "}";
+  return language == "metal" ? "}" : "}}";
 }
 
 }  // namespace autoperfect::code

@@ -80,14 +80,6 @@ int check_as_json(const std::string& path) {
   return program ? exit_ok : exit_bad_input;
 }
 
-// The language that files with such names are written in.
-std::string language_of(const std::string& path) {
-  const auto extension = path.substr(path.find_last_of('.') + 1);
-  if (extension == "py") return "mlx";
-  if (extension == "cu") return "cuda";
-  return extension == "metal" ? "metal" : "cpu";
-}
-
 std::string summary(const Checked& checked) {
   std::string text = fmt::format(
       "ok: {} draft, {}, {}\n",

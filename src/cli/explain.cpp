@@ -34,7 +34,7 @@ Result<std::vector<mx::array>> arguments_of(const std::vector<std::string>& type
   return arguments;
 }
 
-// Kernels are for the CPU; where MLX has a GPU it would be the default.
+// What this shows is of the CPU; where MLX has a GPU that would be the default.
 void use_cpu() {
   mx::set_default_device(mx::Device::cpu);
 }
@@ -46,7 +46,6 @@ int report(const std::vector<Diagnostic>& errors) {
 
 int with_exported(
     const ProgramArguments& options, const std::function<void(const std::vector<mx::array>&)>& use) {
-  use_cpu();
   auto arguments = arguments_of(options.types);
   if (!arguments) return report(arguments.errors());
   try {
@@ -65,7 +64,6 @@ int with_exported(
 }  // namespace
 
 Status explain_graph(const Graph& graph, const CompileOptions& options) {
-  use_cpu();
   std::vector<mx::array> arguments;
   for (const auto& input : graph.inputs)
     arguments.push_back(placeholder(graph.type(input.value)));
@@ -107,6 +105,7 @@ Action declare_capture(CLI::App& app) {
   auto options = std::make_shared<ProgramArguments>();
   add_program_arguments(app, *options, "FILE.mlxfn, or module:function");
   return [options] {
+    use_cpu();
     return with_exported(*options, [&](const std::vector<mx::array>& arguments) {
       write_output(print(capture_file(options->path, arguments).graph));
     });
@@ -120,6 +119,7 @@ Action declare_explain(CLI::App& app) {
       app, *options, "a graph (standard input when absent), FILE.mlxfn, or module:function");
   add_numerics_option(app, how->lower);
   return [options, how] {
+    use_cpu();
     if (is_exported(options->path)) return explain_exported(*options, *how);
     return with_parsed<Graph>(
         options->path, parse_graph, [&](Graph graph) { return explain_graph(graph, *how); });

@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "check/check.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "compile/cpu/compile.h"
@@ -17,6 +18,7 @@ namespace {
 
 struct CompileArguments {
   std::string path, target, folder;
+  std::string source;  // a draft
 };
 
 const Diagnostic no_schedule{
@@ -58,29 +60,49 @@ Status print_candidates(const Kernel& kernel, const Target& target) {
   return Success{};
 }
 
-Result<std::string> compile_candidate(const Candidate& candidate, const Target& target) {
+Result<std::string> compile_candidate(const Candidate& candidate, const Target& target, bool drafted) {
   if (target.capability) {
-    auto binary = compile_cuda(candidate.source, target.capability);
+    auto binary = compile_cuda(candidate.source, target.capability, {.drafted = drafted});
     if (!binary) return binary.errors();
     return binary->cubin;
   }
   auto& compiler = system_compiler();
   if (!compiler) return compiler.errors();
-  return compile_cpu(candidate.source, *compiler);
+  return compile_cpu(candidate.source, *compiler, Build::plain, {.sandbox = drafted});
 }
 
-// Every built-in candidate; into files where a folder is named.
+Result<std::vector<Candidate>> candidates_for(
+    const Kernel& kernel, const Target& target, const std::string& source) {
+  if (source.empty()) {
+    auto candidates = generate_schedules(kernel, target);
+    if (candidates.empty()) return no_schedule;
+    return candidates;
+  }
+  auto text = read_text(source);
+  if (!text) return text.errors();
+  const auto language = language_of(source);
+  if (language != (target.capability ? "cuda" : "cpu"))
+    return Diagnostic{
+        "cli", "other-machine", fmt::format("'{}' runs no drafts in '{}'", target.name, language)};
+  auto checked = check(kernel, {language, *text}, target);
+  if (!checked) return checked.errors();
+  checked->candidate.provenance = source;
+  return std::vector<Candidate>{checked->candidate};
+}
+
+// Every built-in candidate, or the draft that is named; into files where a folder is named.
 Status compile_candidates(const Kernel& kernel, const CompileArguments& arguments) {
   Target target = chosen_target(arguments.target);
-  auto candidates = generate_schedules(kernel, target);
-  if (candidates.empty()) return no_schedule;
-  for (size_t k = 0; k < candidates.size(); ++k) {
+  auto candidates = candidates_for(kernel, target, arguments.source);
+  if (!candidates) return candidates.errors();
+  for (size_t k = 0; k < candidates->size(); ++k) {
+    auto& candidate = (*candidates)[k];
     auto start = std::chrono::steady_clock::now();
-    auto binary = compile_candidate(candidates[k], target);
+    auto binary = compile_candidate(candidate, target, !arguments.source.empty());
     if (!binary) return binary.errors();
     std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
     write_output(
-        fmt::format("{}: {} bytes in {:.0f} ms\n", candidates[k].provenance, binary->size(), took.count()));
+        fmt::format("{}: {} bytes in {:.0f} ms\n", candidate.provenance, binary->size(), took.count()));
     if (arguments.folder.empty()) continue;
     std::string file = fmt::format("{}/{}.{}", arguments.folder, k, target.capability ? "cubin" : "so");
     if (!write_file_atomically(file, *binary))
@@ -107,6 +129,7 @@ Action declare_compile(CLI::App& app) {
   auto arguments = std::make_shared<CompileArguments>();
   add_input_option(app, arguments->path);
   add_target_option(app, arguments->target);
+  app.add_option("--source", arguments->source, "a draft of a candidate, instead of the built-in ones");
   app.add_option("--to", arguments->folder, "a folder for the binaries");
   return [arguments] {
     return with_parsed<Kernel>(

@@ -66,6 +66,13 @@ Result<std::string> read_text(const std::string& path) {
   return Diagnostic{"cli", "input", fmt::format("cannot read '{}'", path)};
 }
 
+std::string language_of(const std::string& path) {
+  const auto extension = path.substr(path.find_last_of('.') + 1);
+  if (extension == "py") return "mlx";
+  if (extension == "cu") return "cuda";
+  return extension == "metal" || extension == "mlx" ? extension : "cpu";
+}
+
 Result<ParsedText> parse_any(const std::string& text) {
   auto kind = kind_of(text);
   // A plan is a graph with its regions after it.

@@ -27,6 +27,9 @@ void add_numerics_option(CLI::App& app, LowerOptions& options);
 
 Result<std::string> read_text(const std::string& path);
 
+// The language that files with such names are written in.
+std::string language_of(const std::string& path);
+
 // What it is, the text says itself: by its first line, and by a plan after a graph.
 Result<ParsedText> parse_any(const std::string& text);
 

@@ -70,16 +70,6 @@ Status gate_candidates(const Kernel& kernel, const GateArguments& arguments) {
   return Success{};
 }
 
-// By what the file is called, when no language is given.
-std::string language_of(const GateArguments& arguments) {
-  if (!arguments.language.empty()) return arguments.language;
-  auto& path = arguments.source;
-  if (path.ends_with(".cu")) return "cuda";
-  if (path.ends_with(".metal")) return "metal";
-  if (path.ends_with(".py") || path.ends_with(".mlx")) return "mlx";
-  return "cpu";
-}
-
 // A kernel somebody wrote: its verdict, and its time beside the schedules and MLX. When it wins it is kept.
 Status gate_source(const Kernel& kernel, const TuneOptions& options) {
   auto outcome = tune_kernels({kernel}, options).front();
@@ -94,7 +84,7 @@ Status gate_source(const Kernel& kernel, const TuneOptions& options) {
       by_hand->isolation.empty() ? "not run" : by_hand->isolation,
       by_hand->arms));
   print_families(by_hand->families);
-  write_output(explain(outcome, this_machine()));
+  write_output(explain(outcome, *target_of(kernel_device())));
   if (by_hand->admitted) return Success{};
   return Diagnostic{"gate", "rejected", "the source was rejected by " + by_hand->stage};
 }
@@ -106,7 +96,8 @@ int gate_written(const GateArguments& arguments) {
     return exit_bad_input;
   }
   TuneArguments tune = arguments.tune;
-  tune.request.drafts = {{language_of(arguments), *source}};
+  tune.request.drafts = {
+      {arguments.language.empty() ? language_of(arguments.source) : arguments.language, *source}};
   return with_tuning(tune, [&](const TuneOptions& options) {
     return with_parsed<Kernel>(
         arguments.path, parse_kernel, [&](Kernel kernel) { return gate_source(kernel, options); });

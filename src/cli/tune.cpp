@@ -63,7 +63,7 @@ Status tune_text(const std::string& text, const TuneOptions& options) {
   if (!parsed) return parsed.errors();
   if (auto* kernel = std::get_if<Kernel>(&*parsed)) {
     auto outcomes = tune_kernels({*kernel}, options);
-    write_output("kernel @" + kernel->name + "\n" + explain(outcomes.front(), this_machine()));
+    write_output("kernel @" + kernel->name + "\n" + explain(outcomes.front(), *target_of(kernel_device())));
     return Success{};
   }
   if (auto* graph = std::get_if<Graph>(&*parsed)) {
@@ -81,7 +81,7 @@ void add_tune_options(CLI::App& app, TuneArguments& arguments) {
   request.model = "";
   app.add_option("--model", request.model, "who writes kernels: URL, command:..., folder:..., replay:...");
   app.add_option("--set", arguments.settings, "of the model: name=..., temperature=..., spending_limit=...");
-  app.add_option("--language", request.language, "asked for: cpu, mlx")->capture_default_str();
+  app.add_option("--language", request.language, "asked for: cpu, cuda or mlx; default: the device's own");
   app.add_option("--variants", request.variants, "drafts a round")->capture_default_str();
   app.add_option("--repairs", request.repairs, "of each variant that fails")->capture_default_str();
   app.add_option("--rounds", request.rounds, "later ones improve the best so far")->capture_default_str();
@@ -95,14 +95,23 @@ void add_proof_options(CLI::App& app, TuneArguments& arguments) {
   auto& request = arguments.request;
   app.add_option("--seed", request.seed, "of the gate's inputs; 0: drawn anew");
   app.add_option(
-      "--target", request.target, "a fixed description for prompts and estimates, not this machine");
+      "--target",
+      request.target,
+      "a fixed description for prompts and estimates, not this machine; one of a GPU: on the GPU, if there "
+      "is "
+      "one");
   app.add_option("--isolation", request.isolation, "least level: none, process, seccomp, landlock");
   app.add_flag("!--untimed", request.timed, "choose by estimates, time nothing, keep nothing");
   app.add_flag("!--no-schedules", request.schedules, "leave the built-in generator out");
 }
 
 int with_tuning(const TuneArguments& arguments, const std::function<int(const TuneOptions&)>& use) {
-  mlx::core::set_default_device(mlx::core::Device::cpu);
+  auto& request = arguments.request;
+  bool on_gpu = request.target.starts_with("cuda.") || request.language == "cuda";
+  for (auto& draft : request.drafts)
+    on_gpu = on_gpu || draft.language == "cuda";
+  on_gpu = on_gpu && mlx::core::is_available(mlx::core::Device::gpu);
+  mlx::core::set_default_device(on_gpu ? mlx::core::Device::gpu : mlx::core::Device::cpu);
   auto options = options_of(arguments);
   if (!options) {
     std::fputs(format(options.errors()).c_str(), stderr);

@@ -12,8 +12,10 @@ namespace {
 namespace mx = mlx::core;
 using Arrays = std::vector<mx::array>;
 
-bool admits(const Guards& guards, const AxisSizes& sizes) {
-  return std::all_of(guards.sizes.begin(), guards.sizes.end(), [&](const SizeGuard& guard) {
+bool admits(const Executable& executable, const AxisSizes& sizes) {
+  const auto& guards = executable.guards.sizes;
+  if (executable.device && !executable.device->launches(dynamic_size(executable.kernel, sizes))) return false;
+  return std::all_of(guards.begin(), guards.end(), [&](const SizeGuard& guard) {
     int64_t size = sizes[guard.axis];
     return size >= guard.least && size <= guard.most && size % guard.multiple == 0;
   });
@@ -32,7 +34,7 @@ Arrays run_fallback(const Graph& fallback, const Arrays& inputs, const mx::Strea
 
 // Whether the inputs can be given to the kernel, however they lie once they are there.
 bool is_certain(const Executable& executable, const Arrays& inputs, const AxisSizes& sizes) {
-  if (executable.otherwise && admits(executable.otherwise->guards, sizes)) return true;
+  if (executable.otherwise && admits(*executable.otherwise, sizes)) return true;
   mx::SmallVector<int64_t> free;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const auto& buffer = executable.kernel.buffers[i];
@@ -51,7 +53,7 @@ Arrays dispatch(
   auto stream = mx::to_stream(stream_or_device);
   std::optional<AxisSizes> sizes;
   if (runs_on(*executable, stream.device)) sizes = axis_sizes(executable->kernel, inputs);
-  if (sizes && !admits(executable->guards, *sizes)) sizes.reset();
+  if (sizes && !admits(*executable, *sizes)) sizes.reset();
   if (!sizes || !is_certain(*executable, inputs, *sizes))
     return run_fallback(executable->fallback, inputs, stream);
   std::vector<mx::Shape> shapes;

@@ -102,8 +102,11 @@ void GpuStream::allocate(mx::array& array) {
 }
 
 mx::array GpuStream::dense(const mx::array& array, const std::shared_ptr<mx::Primitive>& on_stream) {
+  // What is said to be dense, MLX would share.
+  mx::array strided(array.shape(), array.dtype(), nullptr, {});
+  strided.copy_shared_buffer(array, array.strides(), {false, false, false}, array.data_size());
   Arrays outputs = {mx::array(array.shape(), array.dtype(), on_stream, {array})};
-  Borrowed::of_mlx().contiguous->eval_gpu({array}, outputs);
+  Borrowed::of_mlx().contiguous->eval_gpu({strided}, outputs);
   outputs[0].detach();
   return outputs[0];
 }
@@ -128,9 +131,13 @@ void GpuStream::writes(const mx::array& array) const {
 }
 
 void GpuStream::launch(
-    void* function, CudaDevice::Size grid, CudaDevice::Size block, void** arguments) const {
+    void* function,
+    CudaDevice::Size grid,
+    CudaDevice::Size block,
+    unsigned shared_bytes,
+    void** arguments) const {
   mlx_cuda::Blocks blocks{grid[0], grid[1], grid[2]}, threads{block[0], block[1], block[2]};
-  mlx_cuda::add_kernel_node(encoder_, function, blocks, threads, {1, 1, 1}, 0, arguments);
+  mlx_cuda::add_kernel_node(encoder_, function, blocks, threads, {1, 1, 1}, shared_bytes, arguments);
 }
 
 // MLX starts a graph once what its nodes read exceeds a limit.

@@ -22,7 +22,8 @@ class GpuStream {
 
   // Fresh memory on the device, in the order of the stream of the array's primitive.
   static void allocate(mlx::core::array& array);
-  // Of a stream that is named by a primitive on it: fresh bytes, and a dense and row-major copy of an array.
+  // Of a stream that is named by a primitive on it: fresh bytes, and a dense and row-major copy of an array,
+  // at the begin of memory of its own.
   static mlx::core::array bytes(int64_t count, const std::shared_ptr<mlx::core::Primitive>& on_stream);
   static mlx::core::array dense(
       const mlx::core::array& array, const std::shared_ptr<mlx::core::Primitive>& on_stream);
@@ -31,7 +32,12 @@ class GpuStream {
 
   void reads(const mlx::core::array& array) const;
   void writes(const mlx::core::array& array) const;
-  void launch(void* function, CudaDevice::Size grid, CudaDevice::Size block, void** arguments) const;
+  void launch(
+      void* function,
+      CudaDevice::Size grid,
+      CudaDevice::Size block,
+      unsigned shared_bytes,
+      void** arguments) const;
   // The next launch, and what came before, starts as soon as it is collected, not when the evaluation has
   // collected more.
   void start_soon() const;

@@ -126,6 +126,13 @@ std::optional<AxisSizes> axis_sizes(const Kernel& kernel, const Arrays& inputs) 
   return sizes;
 }
 
+int64_t dynamic_size(const Kernel& kernel, const AxisSizes& sizes) {
+  int64_t size = 0;
+  for (size_t a = 0; a < kernel.axes.size(); ++a)
+    if (kernel.axes[a].dynamic) size = sizes[a];
+  return size;
+}
+
 mx::Shape buffer_shape(const Buffer& buffer, const AxisSizes& sizes) {
   mx::Shape shape(buffer.type.shape.begin(), buffer.type.shape.end());
   for (size_t d = 0; d < buffer.dynamic_dims.size(); ++d) {
@@ -175,13 +182,14 @@ void KernelPrimitive::eval_cpu(const Arrays& inputs, Arrays& outputs) {
 }
 
 void KernelPrimitive::eval_gpu(const Arrays& inputs, Arrays& outputs) {
-  const auto& kernel = executable_->kernel;
-  auto sizes = sizes_or_throw(kernel, inputs);
-  int64_t dynamic_size = 0;
-  for (size_t a = 0; a < kernel.axes.size(); ++a) {
-    if (kernel.axes[a].dynamic) dynamic_size = sizes[a];
-  }
-  launch_gpu(*executable_->device, dynamic_size, stream(), inputs, outputs);
+  auto sizes = sizes_or_throw(executable_->kernel, inputs);
+  launch_gpu(
+      *executable_->device,
+      executable_->guards.alignment,
+      dynamic_size(executable_->kernel, sizes),
+      stream(),
+      inputs,
+      outputs);
 }
 
 ArrayFunction KernelPrimitive::fallback_of(const Arrays& primals, const std::vector<int>& argnums) const {

@@ -14,6 +14,9 @@ namespace autoperfect {
 // when there is nothing to compute.
 std::optional<AxisSizes> axis_sizes(const Kernel& kernel, const std::vector<mlx::core::array>& inputs);
 
+// Of the last axis that is dynamic: kernels of GPUs have one. 0: none is.
+int64_t dynamic_size(const Kernel& kernel, const AxisSizes& sizes);
+
 mlx::core::Shape buffer_shape(const Buffer& buffer, const AxisSizes& sizes);
 
 class KernelPrimitive : public mlx::core::Primitive {

@@ -17,12 +17,17 @@ class GpuCall {
   GpuCall(const DeviceKernel& kernel, int64_t dynamic_size, mx::Stream stream, Arrays& outputs)
       : kernel_(kernel), dynamic_size_(dynamic_size), gpu_(stream), outputs_(outputs) {}
 
-  void read(const Arrays& inputs);
+  void read(const Arrays& inputs, int64_t alignment);
   void allocate();
   void launch();
 
  private:
-  Status launch_one(void* function, CudaDevice::Size grid, CudaDevice::Size block, void** arguments) const;
+  Status launch_one(
+      void* function,
+      CudaDevice::Size grid,
+      CudaDevice::Size block,
+      unsigned shared_bytes,
+      void** arguments) const;
 
   const DeviceKernel& kernel_;
   int64_t dynamic_size_;
@@ -35,14 +40,15 @@ class GpuCall {
   int64_t bytes_ = 0;
 };
 
-void GpuCall::read(const Arrays& inputs) {
+void GpuCall::read(const Arrays& inputs, int64_t alignment) {
   kept_.reserve(inputs.size() + 1);
   read_.reserve(inputs.size());
   in_.reserve(inputs.size());
   for (const auto& input : inputs) {
-    bool is_dense = input.flags().row_contiguous;
-    if (!is_dense) kept_.push_back(GpuStream::dense(input, outputs_[0].primitive_ptr()));
-    read_.push_back(is_dense ? &input : &kept_.back());
+    bool fits = input.flags().row_contiguous &&
+                GpuStream::address(input) % static_cast<DeviceAddress>(alignment) == 0;
+    if (!fits) kept_.push_back(GpuStream::dense(input, outputs_[0].primitive_ptr()));
+    read_.push_back(fits ? &input : &kept_.back());
     in_.push_back(GpuStream::address(*read_.back()));
     bytes_ += static_cast<int64_t>(input.nbytes());
   }
@@ -61,13 +67,17 @@ void GpuCall::allocate() {
 }
 
 Status GpuCall::launch_one(
-    void* function, CudaDevice::Size grid, CudaDevice::Size block, void** arguments) const {
+    void* function,
+    CudaDevice::Size grid,
+    CudaDevice::Size block,
+    unsigned shared_bytes,
+    void** arguments) const {
   for (const auto* array : read_)
     gpu_.reads(*array);
   for (const auto& array : outputs_)
     gpu_.writes(array);
   if (has_partials_) gpu_.writes(kept_.back());
-  gpu_.launch(function, grid, block, arguments);
+  gpu_.launch(function, grid, block, shared_bytes, arguments);
   return Success{};
 }
 
@@ -83,8 +93,13 @@ void start_when_much(const GpuStream& gpu, int64_t bytes) {
 }
 
 void GpuCall::launch() {
-  auto launch = [this](void* function, CudaDevice::Size grid, CudaDevice::Size block, void** arguments) {
-    return launch_one(function, grid, block, arguments);
+  auto launch = [this](
+                    void* function,
+                    CudaDevice::Size grid,
+                    CudaDevice::Size block,
+                    unsigned shared_bytes,
+                    void** arguments) {
+    return launch_one(function, grid, block, shared_bytes, arguments);
   };
   DeviceAddress partial = has_partials_ ? GpuStream::address(kept_.back()) : 0;
   start_when_much(gpu_, bytes_);
@@ -97,12 +112,13 @@ void GpuCall::launch() {
 
 void launch_gpu(
     const DeviceKernel& kernel,
+    int64_t alignment,
     int64_t dynamic_size,
     mx::Stream stream,
     const Arrays& inputs,
     Arrays& outputs) {
   GpuCall call(kernel, dynamic_size, stream, outputs);
-  call.read(inputs);
+  call.read(inputs, alignment);
   call.allocate();
   call.launch();
 }

@@ -88,11 +88,7 @@ class Gate {
 
   // The plain build, then the watched one, which notes the arms it reaches.
   Status examine(const Examination& examination) {
-    BuildForm form;
-    form.alignment = candidate_.guards.alignment;
-    form.on_gpu = candidate_.language == "cuda";
-    form.second = candidate_.second;
-    auto sitting = sit(kernel_, candidate_.launch, binary_, examination.families, form, options_);
+    auto sitting = sit_build(binary_, examination.families, {});
     if (!sitting) return sitting.errors();
     verdict_.isolation = sitting->outcome.isolation;
     verdict_.level = sitting->outcome.level;
@@ -105,7 +101,7 @@ class Gate {
 
   Status examine_watched(const Examination& examination) {
     auto start = Clock::now();
-    auto sitting = sit_watched(examination.families, {true, options_.arms.size()});
+    auto sitting = sit_build(*options_.watched_binary, examination.families, {true, options_.arms.size()});
     if (!sitting) return sitting.errors();
     if (!sitting->outcome.finished) return report_end(*sitting, examination.families);
     for (auto& result : judge_sitting(*sitting, examination))
@@ -116,10 +112,15 @@ class Gate {
     return Success{};
   }
 
-  Result<Sitting> sit_watched(const std::vector<InputFamily>& families, BuildForm form) {
+  Result<Sitting> sit_build(
+      const std::string& binary, const std::vector<InputFamily>& families, BuildForm form) {
     form.alignment = candidate_.guards.alignment;
-    return sit(kernel_, candidate_.launch, *options_.watched_binary, families, form, options_);
+    form.on_gpu = on_gpu();
+    form.second = candidate_.second;
+    return sit(kernel_, candidate_.launch, binary, families, form, options_);
   }
+
+  bool on_gpu() const { return candidate_.language == "cuda"; }
 
   Status examine_more(std::vector<InputFamily> families) {
     if (families.empty()) return Success{};
@@ -159,7 +160,7 @@ class Gate {
       auto passed = examine_more(std::move(*found));
       if (!passed || !verdict_.failures.empty()) return passed;
     }
-    if (!all_reached()) note_arms_of_empty_calls();
+    if (!all_reached() && !on_gpu()) note_arms_of_empty_calls();
     for (size_t arm = 0; arm < reached_.size(); ++arm)
       if (!reached_[arm]) report_arm(options_.arms[arm]);
     return Success{};
@@ -170,7 +171,8 @@ class Gate {
     if (families.empty()) return families;
     auto start = Clock::now();
     constexpr int search_passes = 2;  // both placements, both ways to cut
-    auto sitting = sit_watched(families, {true, options_.arms.size(), empty_chunks, search_passes});
+    auto sitting = sit_build(
+        *options_.watched_binary, families, {true, options_.arms.size(), empty_chunks, search_passes});
     if (!sitting) return sitting.errors();
     if (!sitting->outcome.finished) return report_end(*sitting, families).errors();
     std::vector<InputFamily> found;

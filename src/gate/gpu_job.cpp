@@ -41,23 +41,19 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-// The pages of an arena on the GPU, between two zones.
+// The pages of an arena on the GPU, with zones before and behind them where there is room.
 struct Place {
-  DeviceAddress base = 0;
+  DeviceAddress pages = 0;
+  int64_t before = 0, behind = 0;  // bytes of the zones
   Arena arena;
   char* host = nullptr;  // the pages in the file
   WorkerReport::Region region = WorkerReport::nowhere;
   int64_t buffer = 0;
 
-  DeviceAddress address() const { return base + static_cast<DeviceAddress>(zone + arena.data); }
+  DeviceAddress address() const { return pages + static_cast<DeviceAddress>(arena.data); }
+  DeviceAddress begin() const { return pages - static_cast<DeviceAddress>(before); }
+  int64_t bytes() const { return before + arena.size + behind; }
 };
-
-int64_t bytes_of(const std::vector<Arena>& arenas) {
-  int64_t bytes = 0;
-  for (const auto& arena : arenas)
-    bytes += arena.size + 2 * zone;
-  return bytes;
-}
 
 class GpuJob {
  public:
@@ -74,17 +70,16 @@ class GpuJob {
     candidate.second = job_.second;
     auto kernel = DeviceKernel::load(device_, job_.binary, candidate);
     if (!kernel) return kernel.errors();
-    auto memory = device_->allocate(most_bytes(**kernel));
-    if (!memory) return memory.errors();
-    memory_ = *memory;
-    Status status = Success{};
+    auto status = map_slots(**kernel);
     for (const auto& run : job_.runs) {
+      if (!status) break;
       ++report_->runs_begun;
       status = run_one(**kernel, run);
       if (!status || report_->fault_region != WorkerReport::nowhere) break;
       ++report_->runs_done;
     }
-    device_->release(memory_);
+    for (const auto& slot : slots_)
+      device_->unmap(slot);
     return status;
   }
 
@@ -94,79 +89,118 @@ class GpuJob {
     return dims.empty() ? 0 : dims[0];
   }
 
-  int64_t most_bytes(const DeviceKernel& kernel) const {
-    int64_t most = 0;
-    for (const auto& run : job_.runs) {
-      const auto& family = job_.families[static_cast<size_t>(run.family)];
-      int64_t partial = kernel.partial_bytes(dynamic_size(run)).value_or(0) + page_bytes + 2 * zone;
-      most = std::max(most, bytes_of(family.inputs[run.placement]) + bytes_of(run.outputs) + partial);
-    }
-    return most;
+  const std::vector<Arena>& inputs_of(const JobRun& run) const {
+    return job_.families[static_cast<size_t>(run.family)].inputs[run.placement];
   }
 
-  Result<std::vector<Place>> place(
-      const std::vector<Arena>& arenas, char* file, WorkerReport::Region region) {
+  Arena between(const DeviceKernel& kernel, const JobRun& run) const {
+    Arena arena;
+    arena.bytes = kernel.partial_bytes(dynamic_size(run)).value_or(0);
+    arena.size = (arena.bytes + page_bytes - 1) / page_bytes * page_bytes;
+    return arena;
+  }
+
+  // One for each buffer, which every run has its own arena of; the last is for what passes between launches.
+  Status map_slots(const DeviceKernel& kernel) {
+    std::vector<int64_t> sizes;
+    auto fit = [&](size_t slot, const Arena& arena) {
+      if (slot >= sizes.size()) sizes.resize(slot + 1, 0);
+      sizes[slot] = std::max(sizes[slot], arena.size);
+    };
+    for (const auto& run : job_.runs) {
+      size_t slot = 0;
+      for (const auto* arenas : {&inputs_of(run), &run.outputs})
+        for (const auto& arena : *arenas)
+          fit(slot++, arena);
+      fit(slot++, run.reached);
+      fit(slot++, between(kernel, run));
+    }
+    for (int64_t size : sizes) {
+      auto pages = device_->map_guarded(size + 2 * zone);
+      if (!pages) return pages.errors();
+      slots_.push_back(*pages);
+    }
+    report_->guard_pages = !slots_.empty() && slots_.front().guarded;
+    return Success{};
+  }
+
+  // With zones on both sides first, then up to the pages that are not there: what follows, what comes before.
+  Result<Place> place(const JobRun& run, const Arena& arena, char* file, WorkerReport::Region region) {
+    const auto& slot = slots_.at(next_++);
+    const int64_t spare = slot.bytes - arena.size, edge = slot.guarded ? 0 : zone;
+    const int64_t offset = run.placement == at_end ? spare - edge : run.again ? edge : zone;
+    Place place{
+        slot.begin + static_cast<DeviceAddress>(offset),
+        std::min(zone, offset),
+        std::min(zone, spare - offset),
+        arena,
+        file ? file + arena.offset : nullptr,
+        region};
+    auto status = device_->fill(place.begin(), canary, place.bytes());
+    if (status && file) status = device_->write(place.pages, place.host, arena.size);
+    if (!status) return status.errors();
+    return place;
+  }
+
+  Result<std::vector<Place>> place_all(
+      const JobRun& run, const std::vector<Arena>& arenas, char* file, WorkerReport::Region region) {
     std::vector<Place> places;
     for (const auto& arena : arenas) {
-      Place place{
-          next_, arena, file ? file + arena.offset : nullptr, region, static_cast<int64_t>(places.size())};
-      next_ += static_cast<DeviceAddress>(arena.size + 2 * zone);
-      if (auto status = device_->fill(place.base, canary, arena.size + 2 * zone); !status)
-        return status.errors();
-      if (file) {
-        auto status = device_->write(place.base + zone, place.host, arena.size);
-        if (!status) return status.errors();
-      }
-      places.push_back(place);
+      auto placed = place(run, arena, file, region);
+      if (!placed) return placed.errors();
+      placed->buffer = static_cast<int64_t>(places.size());
+      places.push_back(*placed);
     }
     return places;
   }
 
   Status run_one(const DeviceKernel& kernel, const JobRun& run) {
-    next_ = memory_;
-    const auto& family = job_.families[static_cast<size_t>(run.family)];
-    Arena between;
-    between.bytes = kernel.partial_bytes(dynamic_size(run)).value_or(0);
-    between.size = (between.bytes + page_bytes - 1) / page_bytes * page_bytes;
-    auto in = place(family.inputs[run.placement], inputs_, WorkerReport::input);
+    next_ = 0;
+    auto in = place_all(run, inputs_of(run), inputs_, WorkerReport::input);
     if (!in) return in.errors();
-    auto out = place(run.outputs, outputs_, WorkerReport::output);
+    auto out = place_all(run, run.outputs, outputs_, WorkerReport::output);
     if (!out) return out.errors();
-    auto partial = place({between}, nullptr, WorkerReport::partials);
+    auto reached = place(run, run.reached, outputs_, WorkerReport::reached);
+    if (!reached) return reached.errors();
+    auto partial = place(run, between(kernel, run), nullptr, WorkerReport::partials);
     if (!partial) return partial.errors();
-    auto poisoned = device_->fill(partial->at(0).address(), static_cast<int>(run.poison), between.bytes);
+    auto poisoned = device_->fill(partial->address(), static_cast<int>(run.poison), partial->arena.bytes);
     if (!poisoned) return poisoned;
     std::vector<DeviceAddress> from, to;
     for (const auto& place : *in)
       from.push_back(place.address());
     for (const auto& place : *out)
       to.push_back(place.address());
-    auto status = kernel.run(from, to, partial->at(0).address(), dynamic_size(run));
+    const DeviceAddress arms = job_.arms > 0 ? reached->address() : 0;
+    auto status = kernel.run(from, to, partial->address(), dynamic_size(run), {}, arms);
     if (status) status = device_->synchronize();
     if (!status) return status;
-    for (const auto* places : {&*in, &*out, &*partial})
-      for (const auto& place : *places)
-        if (auto read = take(place); !read || report_->fault_region != WorkerReport::nowhere) return read;
+    std::vector<Place> all = std::move(*in);
+    all.insert(all.end(), out->begin(), out->end());
+    all.insert(all.end(), {*reached, *partial});
+    for (const auto& place : all)
+      if (auto read = take(place); !read || report_->fault_region != WorkerReport::nowhere) return read;
     return Success{};
   }
 
-  // What lies there now: zones and inputs as they were, outputs into their file, which the parent judges.
+  // What lies there now: zones and inputs as they were, the rest into its file, which the parent judges.
   Status take(const Place& place) {
-    found_.resize(static_cast<size_t>(place.arena.size + 2 * zone));
-    auto read = device_->read(found_.data(), place.base, static_cast<int64_t>(found_.size()));
+    const auto& arena = place.arena;
+    found_.resize(static_cast<size_t>(place.bytes()));
+    auto read = device_->read(found_.data(), place.begin(), place.bytes());
     if (!read) return read;
-    const char* pages = found_.data() + zone;
-    const int64_t end = static_cast<int64_t>(found_.size());
-    for (int64_t i = 0; i < end; ++i) {
-      if (i == zone) i += place.region == WorkerReport::partials ? place.arena.bytes : place.arena.size;
-      if (i < end && found_[static_cast<size_t>(i)] != static_cast<char>(canary))
-        return note(place, i - zone - place.arena.data);
+    const char* pages = found_.data() + place.before;
+    const int64_t own = place.region == WorkerReport::partials ? arena.bytes : arena.size;
+    for (int64_t i = -place.before; i < arena.size + place.behind; ++i) {
+      if (i == 0) i += own;
+      if (i < arena.size + place.behind && pages[i] != static_cast<char>(canary))
+        return note(place, i - arena.data);
     }
-    if (place.region == WorkerReport::output)
-      std::memcpy(place.host, pages, static_cast<size_t>(place.arena.size));
+    if (place.region == WorkerReport::output || place.region == WorkerReport::reached)
+      std::memcpy(place.host, pages, static_cast<size_t>(arena.size));
     if (place.region != WorkerReport::input) return Success{};
-    for (int64_t i = 0; i < place.arena.size; ++i)
-      if (pages[i] != place.host[i]) return note(place, i - place.arena.data);
+    for (int64_t i = 0; i < arena.size; ++i)
+      if (pages[i] != place.host[i]) return note(place, i - arena.data);
     return Success{};
   }
 
@@ -183,7 +217,8 @@ class GpuJob {
   std::shared_ptr<CudaDevice> device_;
   char *inputs_, *outputs_;
   WorkerReport* report_;
-  DeviceAddress memory_ = 0, next_ = 0;
+  std::vector<GuardedPages> slots_;
+  size_t next_ = 0;
   std::vector<char> found_;
 };
 

@@ -66,7 +66,7 @@ void explain_end(Answer answer, const WorkerReport& report, const WorkerTask& ta
   auto runs = static_cast<int64_t>(task.job.runs.size());
   std::string said = behaviour_of(report);
   outcome.level = Isolation::process;
-  outcome.isolation = "process, guard zones on the GPU";
+  outcome.isolation = fmt::format("process, guard {} on the GPU", report.guard_pages ? "pages" : "zones");
   outcome.run = std::clamp<int64_t>(report.runs_begun - 1, -1, runs - 1);
   if (answer == Answer::late) {
     outcome.code = "timeout";
@@ -77,6 +77,9 @@ void explain_end(Answer answer, const WorkerReport& report, const WorkerTask& ta
   } else if (report.unable) {
     outcome.code = "no-gpu";
     outcome.failure = "cannot be run: " + said;
+  } else if (said.find("CUDA_ERROR_ILLEGAL_ADDRESS") != std::string::npos) {
+    outcome.code = "memory-fault";
+    outcome.failure = "touches memory outside its buffers";
   } else if (!said.empty()) {
     outcome.code = report.runs_begun ? "gpu-error" : "not-run";
     outcome.failure = (report.runs_begun ? "fails on the GPU: " : "cannot be run: ") + said;

@@ -100,6 +100,7 @@ struct WorkerReport {
   int64_t watched = 0;  // 1: an access found by a watched build, 2: undefined behaviour, 3: rounding changed
   int64_t line = 0;     // of the source, of undefined behaviour
   int64_t unable = 0;   // above 0: this machine, not the candidate, is why nothing ran
+  int64_t guard_pages = 0;  // of a GPU: whether what lies past a buffer's end was mapped nowhere
   char behaviour[64] = {};  // "a shift by more bits than there are"; of a GPU, what its driver said
 };
 

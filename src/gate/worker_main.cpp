@@ -3,9 +3,10 @@
 //     Runs one candidate on the inputs it is given. It decides nothing: whatever it says, the parent looks at
 //     the numbers. Prints what isolation it has, then loads the kernel. Exit status: 0 ran, 2 misuse, 3 the
 //     reason is on stderr, 4 a watched build found something (in the report).
-//   autoperfect-worker gpu <parent> <socket>    runs candidates on the GPU, one after the other
-//   (gate/gpu_worker.h) autoperfect-worker compile ...    runs a compiler shut in
-//   (compile/cpu/compiler_child.h)
+//   autoperfect-worker gpu <parent> <socket>
+//     Runs candidates on the GPU, one after the other (gate/gpu_worker.h).
+//   autoperfect-worker compile ...    runs a compiler shut in (compile/cpu/compiler_child.h)
+//   autoperfect-worker compile-cuda ...    is one (compile/cuda/compile.h)
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include "compile/cpu/compile.h"
 #include "compile/cpu/compiler_child.h"
 #include "compile/cpu/launch.h"
+#include "compile/cuda/compile.h"
 #include "gate/gpu_worker.h"
 #include "gate/guarded_memory.h"
 #include "gate/job.h"
@@ -262,6 +264,8 @@ int run_worker(int input_file, int output_file) {
 int main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], autoperfect::compiler_mode) == 0)
     return autoperfect::run_compiler(argc, argv);
+  if (argc > 1 && std::strcmp(argv[1], autoperfect::cuda_compiler_mode) == 0)
+    return autoperfect::run_cuda_compiler(argc, argv);
   if (argc == 4 && std::strcmp(argv[1], autoperfect::gpu_mode) == 0)
     return autoperfect::serve_gpu_jobs(std::atoi(argv[3]), std::atoi(argv[2]));
   if (argc != 3) return 2;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "pipeline/tune_kernels.h"
 #include "support/isolation.h"
 #include "support/options.h"
 
@@ -29,6 +30,13 @@ Status check_language(const std::string& language) {
   auto& known = languages();
   if (std::find(known.begin(), known.end(), language) != known.end()) return Success{};
   return bad("language", "no candidate language is called '" + language + "'", "there are " + listed(known));
+}
+
+void give_language(AuthorOptions& authors) {
+  const std::string own = target_of(kernel_device())->capability ? "cuda" : "cpu";
+  if (authors.language.empty()) authors.language = own;
+  for (auto& draft : authors.drafts)
+    if (draft.language.empty()) draft.language = own;
 }
 
 Status check_numbers(const TuneRequest& request) {
@@ -67,8 +75,11 @@ Status open_author(const TuneRequest& request, AuthorOptions& authors) {
 Result<TuneOptions> tune_options(const TuneRequest& request) {
   TuneOptions options;
   auto& authors = options.authors;
-  if (auto status = check_language(request.language); !status) return status.errors();
-  for (auto& draft : request.drafts)
+  authors.drafts = request.drafts;
+  authors.language = request.language;
+  give_language(authors);
+  if (auto status = check_language(authors.language); !status) return status.errors();
+  for (auto& draft : authors.drafts)
     if (auto status = check_language(draft.language); !status) return status.errors();
   if (auto status = check_numbers(request); !status) return status.errors();
   if (!request.target.empty()) {
@@ -86,8 +97,6 @@ Result<TuneOptions> tune_options(const TuneRequest& request) {
           "there are none, process, seccomp, landlock");
     options.isolation = *level;
   }
-  authors.drafts = request.drafts;
-  authors.language = request.language;
   authors.variants = request.variants;
   authors.repairs = request.repairs;
   authors.rounds = request.rounds;

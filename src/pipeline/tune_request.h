@@ -14,8 +14,8 @@ struct TuneRequest {
   std::optional<std::string>
       model;  // see ModelOptions::spec; empty: the environment's; none: nobody is asked
   std::map<std::string, std::string> settings;  // of the model, see model_options()
-  std::vector<Draft> drafts;
-  std::string language = "cpu";
+  std::vector<Draft> drafts;                    // without a language: in the default device's own
+  std::string language;                         // empty: the default device's own
   int variants = 4, repairs = 2, rounds = 1;
   double budget = 0;  // seconds; 0: no limit
   uint64_t seed = 0;

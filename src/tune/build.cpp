@@ -29,6 +29,15 @@ std::vector<Diagnostic> in_draft(std::vector<Diagnostic> errors, int first_line)
   return errors;
 }
 
+// That kernels are compiled from.
+std::string language_of(const Target& target) {
+  return target.capability ? "cuda" : "cpu";
+}
+
+bool runs_on(const Target& target, const std::string& language) {
+  return language == "mlx" || language == language_of(target);
+}
+
 std::optional<Failure> check_draft(Contestant& contestant, const Kernel& kernel, const Target& target) {
   auto& draft = *contestant.draft;
   contestant.attempt.stage = "check";
@@ -39,55 +48,55 @@ std::optional<Failure> check_draft(Contestant& contestant, const Kernel& kernel,
   contestant.candidate = checked->candidate;
   contestant.candidate.provenance = provenance;
   contestant.checked = std::move(*checked);
-  if (draft.language == "cuda" || draft.language == "metal")
+  if (!runs_on(target, draft.language))
     return Failure{
         "compile",
         format(Diagnostic{
             "compile",
             "no-backend",
-            "the text is well formed, but nothing here compiles or runs language '" + draft.language + "'",
+            "the text is well formed, but '" + target.name + "' runs nothing in language '" + draft.language +
+                "'",
             {},
-            "the languages that run on this machine are cpu and mlx"}),
+            std::string("the languages it runs are ") + language_of(target) + " and mlx"}),
         false};
   return std::nullopt;
 }
 
-// To a cubin; it is loaded into this process only once it was proved in another.
-std::optional<Failure> compile_for_gpu(Contestant& contestant, const Target& target) {
-  contestant.attempt.stage = "compile";
-  Result<CudaBinary> compiled = Diagnostic{"compile", "not-run", "was not compiled"};
-  timed(contestant.attempt.compile_seconds, [&] {
-    compiled = compile_cuda(contestant.candidate.source, target.capability);
-  });
-  if (!compiled) return Failure{"compile", text_of(compiled.errors(), contestant.candidate.source), false};
-  contestant.binary = std::move(compiled->cubin);
-  return std::nullopt;
+// A shared object, or a cubin. What is built in is trusted.
+Result<std::string> compile_source(
+    const std::string& source, const Target& target, Build build, bool built_in) {
+  if (target.capability) {
+    auto compiled = compile_cuda(source, target.capability, {.drafted = !built_in});
+    if (!compiled) return compiled.errors();
+    return std::move(compiled->cubin);
+  }
+  auto& compiler = system_compiler();
+  if (!compiler) return compiler.errors();
+  return compile_cpu(source, *compiler, build, {.sandbox = !built_in});
 }
 
-std::optional<Failure> compile(Contestant& contestant) {
-  contestant.attempt.stage = "compile";
-  auto& compiler = system_compiler();
-  if (!compiler) return Failure{"compile", format(compiler.errors()), false};
+std::optional<Failure> compile(Contestant& contestant, const Target& target) {
   auto& attempt = contestant.attempt;
+  attempt.stage = "compile";
+  auto& source = contestant.candidate.source;
   timed(attempt.compile_seconds, [&] {
-    CompilerOptions options;
-    options.sandbox = contestant.draft.has_value();  // what is built in is trusted
-    contestant.binary = compile_cpu(contestant.candidate.source, *compiler, Build::plain, options);
+    contestant.binary = compile_source(source, target, Build::plain, contestant.built_in);
   });
   if (!contestant.binary) {
-    if (!contestant.draft)
-      return Failure{"compile", text_of(contestant.binary.errors(), contestant.candidate.source), false};
+    if (!contestant.draft) return Failure{"compile", text_of(contestant.binary.errors(), source), false};
     auto errors = in_draft(contestant.binary.errors(), contestant.checked->first_line);
     return Failure{"compile", text_of(std::move(errors), contestant.draft->source)};
   }
   if (contestant.checked) {
     Result<std::string> watched = Diagnostic{"compile", "not-run", "was not compiled"};
     timed(attempt.compile_seconds, [&] {
-      watched = compile_cpu(contestant.checked->counted_source, *compiler, Build::counted);
+      watched = compile_source(contestant.checked->counted_source, target, Build::counted, false);
     });
     if (!watched) return Failure{"compile", "the watched build: " + text_of(watched.errors(), ""), false};
     contestant.watched_binary = std::move(*watched);
   }
+  if (target.capability)
+    return std::nullopt;  // it comes into this process only once it was proved in another
   auto loaded = load_cpu(*contestant.binary, contestant.candidate.launch);
   if (!loaded) return Failure{"compile", format(loaded.errors())};
   contestant.runnable.loaded = *loaded;
@@ -105,7 +114,7 @@ std::optional<Failure> build(Contestant& contestant, const Kernel& kernel, const
       return std::nullopt;
     }
   }
-  return contestant.candidate.language == "cuda" ? compile_for_gpu(contestant, target) : compile(contestant);
+  return compile(contestant, target);
 }
 
 }  // namespace autoperfect

@@ -62,6 +62,7 @@ std::vector<Decision> Tuner::run(const std::vector<TuneTask>& tasks) {
   if (target_.capability) end_gpu_worker();
   timed("bench", [&] { compete_all(); });
   if (options_.authors.any()) Rounds(lives_, target_, options_).run();
+  if (target_.capability) end_gpu_worker();
   std::vector<Decision> decisions;
   for (auto& life : lives_) {
     if (!life.settled) conclude(life);

@@ -1,33 +1,43 @@
 #include "compile/cuda/compile.h"
 
+#include <unistd.h>
+
 #include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <iterator>
 #include <vector>
 
 #include "compile/compiler_messages.h"
 #include "compile/cuda/nvrtc.h"
+#include "support/isolation.h"
+#include "support/sandbox.h"
+#include "support/subprocess.h"
 
 namespace autoperfect {
 namespace {
 
-// No contraction, no flushing of denormals, correctly rounded division and square root: the contract is MLX
-// eager's rounding, and MLX's own kernels are compiled so, one operation each. Everything not marked is
-// device code, so that the prelude reads like the CPU's.
+// No flushing of denormals, correctly rounded division and square root; and for what is built in no
+// contraction: the contract is MLX eager's rounding, and MLX's own kernels are compiled so, one operation
+// each. Everything not marked is device code, so that the prelude reads like the CPU's.
 const std::vector<const char*> flags = {
     "-std=c++20",
     "-default-device",
-    "-fmad=false",
     "-ftz=false",
     "-prec-div=true",
     "-prec-sqrt=true",
     "-w",
     "--no-source-include"};
+constexpr const char *built_in_flag = "-fmad=false", *drafted_flag = "-fmad=true";
 constexpr std::string_view file_name = "kernel.cu";
 constexpr int oldest_capability = 80;
+constexpr int64_t memory_allowed = int64_t{4} << 30, binary_allowed = int64_t{32} << 20;
 
 std::string joined_flags() {
-  std::string text;
+  std::string text = std::string(built_in_flag) + " or " + drafted_flag;
   for (const char* flag : flags)
-    text += (text.empty() ? "" : " ") + std::string(flag);
+    text += " " + std::string(flag);
   return text;
 }
 
@@ -95,6 +105,55 @@ class Program {
   Nvrtc::Program program_ = nullptr;
 };
 
+// What the compiler said of a text, and the cubin: empty when it failed.
+struct Compiled {
+  std::string cubin, log;
+  std::string failure;
+};
+
+Compiled run_nvrtc(const Nvrtc& nvrtc, const std::string& text, const std::string& capability, bool drafted) {
+  Program program(nvrtc, text);
+  std::string architecture = "-arch=sm_" + capability;
+  auto options = flags;
+  options.push_back(drafted ? drafted_flag : built_in_flag);
+  options.push_back(architecture.c_str());
+  int status = program.compile(options);
+  Compiled compiled;
+  compiled.log = program.log();
+  while (!compiled.log.empty() && (compiled.log.back() == '\0' || compiled.log.back() == '\n'))
+    compiled.log.pop_back();
+  if (status == 0)
+    compiled.cubin = program.cubin();
+  else
+    compiled.failure = nvrtc.error_text(status);
+  return compiled;
+}
+
+Diagnostic failure(const std::string& code, const std::string& message) {
+  return {"compile", code, message};
+}
+
+Result<Compiled> run_helper(const std::string& text, const std::string& capability, double seconds) {
+  const std::string worker = worker_path();
+  if (worker.empty()) return failure("no-worker", "the helper program autoperfect-worker is not installed");
+  ProcessOptions options;
+  options.input = text;
+  options.seconds = seconds;
+  options.memory_bytes = memory_allowed;
+  options.output_bytes = binary_allowed;
+  auto run = run_process(
+      {worker, cuda_compiler_mode, std::to_string(getpid()), std::to_string(seconds), capability}, options);
+  if (!run) return run.errors();
+  if (run->timed_out || run->signal == SIGXCPU || run->signal == SIGKILL)
+    return failure("compiler-timeout", "the compiler was stopped after its time limit");
+  if (run->signal)
+    return failure("compiler-killed", "the compiler ended by signal " + std::to_string(run->signal));
+  if (static_cast<int64_t>(run->output.size()) >= binary_allowed)
+    return failure("too-large", "the compiled kernel is too large");
+  if (run->exit_code == 0) return Compiled{std::move(run->output), std::move(run->errors), ""};
+  return Compiled{"", std::move(run->errors), "no message about the kernel's source"};
+}
+
 }  // namespace
 
 const Result<CudaCompiler>& cuda_compiler() {
@@ -102,29 +161,38 @@ const Result<CudaCompiler>& cuda_compiler() {
   return compiler;
 }
 
-Result<CudaBinary> compile_cuda(const std::string& source, int capability) {
+Result<CudaBinary> compile_cuda(const std::string& source, int capability, const CudaOptions& how) {
   if (!cuda_compiler()) return cuda_compiler().errors();
   if (capability < oldest_capability)
     return Diagnostic{
         "compile", "old-gpu", "GPUs before compute capability 8.0 are not supported", {}, "plain MLX runs"};
-  const Nvrtc& nvrtc = *find_nvrtc();
-  Program program(nvrtc, cuda_prelude_source() + "\n#line 1 \"kernel.cu\"\n" + source + "\n");
-  std::string architecture = "-arch=sm_" + std::to_string(capability);
-  auto options = flags;
-  options.push_back(architecture.c_str());
-  int status = program.compile(options);
-  std::string log = program.log();
-  while (!log.empty() && (log.back() == '\0' || log.back() == '\n'))
-    log.pop_back();
-  if (status != 0) {
-    auto messages = read_compiler_messages(log, parse_message);
+  const std::string text = cuda_prelude_source() + "\n#line 1 \"kernel.cu\"\n" + source + "\n";
+  const std::string architecture = std::to_string(capability);
+  auto compiled = how.drafted ? run_helper(text, architecture, how.seconds)
+                              : Result<Compiled>(run_nvrtc(*find_nvrtc(), text, architecture, false));
+  if (!compiled) return compiled.errors();
+  if (!compiled->failure.empty()) {
+    auto messages = read_compiler_messages(compiled->log, parse_message);
     if (!messages.empty()) return messages;
-    return Diagnostic{
-        "compile", "compiler-failed", std::string("NVRTC failed: ") + nvrtc.error_text(status), {}, ""};
+    return failure("compiler-failed", "NVRTC failed: " + compiled->failure);
   }
-  CudaBinary binary{program.cubin(), std::move(log)};
-  if (binary.cubin.empty()) return Diagnostic{"compile", "no-output", "NVRTC gave no cubin"};
-  return binary;
+  if (compiled->cubin.empty()) return failure("no-output", "NVRTC gave no cubin");
+  return CudaBinary{std::move(compiled->cubin), std::move(compiled->log)};
+}
+
+int run_cuda_compiler(int argc, char** argv) {
+  if (argc != 5) return 2;
+  follow_parent(std::atoi(argv[2]), SIGKILL);
+  const Nvrtc* nvrtc = find_nvrtc();
+  if (!nvrtc) return 3;
+  const std::string text(std::istreambuf_iterator<char>(std::cin), {});
+  limit_resources({memory_allowed, 0, 1, 32, std::atof(argv[3])});
+  restrict_files({nvrtc_places(), {}});
+  restrict_system_calls(Phase::compiling);
+  auto compiled = run_nvrtc(*nvrtc, text, argv[4], true);
+  std::cerr << compiled.log << std::flush;
+  std::cout << compiled.cubin << std::flush;
+  return compiled.cubin.empty() ? 1 : 0;
 }
 
 }  // namespace autoperfect

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <initializer_list>
 #include <limits>
 
@@ -10,6 +11,27 @@
 #include "support/library_functions.h"
 
 namespace autoperfect {
+
+namespace {
+
+// CUmemAllocationProp and CUmemAccessDesc of cuda.h.
+struct MemoryLocation {
+  int type = 1;  // a device
+  int device = 0;
+};
+struct MemoryKind {
+  int type = 1;  // pinned
+  int handles = 0;
+  MemoryLocation location;
+  void* windows = nullptr;
+  unsigned char flags[8] = {};
+};
+struct MemoryAccess {
+  MemoryLocation location;
+  int flags = 3;  // read and write
+};
+
+}  // namespace
 
 // The versions that CUDA's headers name (cuMemAlloc is cuMemAlloc_v2, and so on).
 struct Driver {
@@ -49,6 +71,14 @@ struct Driver {
   int (*event_synchronize)(void* event) = nullptr;
   int (*elapsed)(float* milliseconds, void* start, void* end) = nullptr;
   int (*error_name)(int, const char**) = nullptr;
+  int (*granularity)(size_t*, const MemoryKind*, int option) = nullptr;
+  int (*reserve)(uint64_t*, size_t, size_t alignment, uint64_t wanted, uint64_t flags) = nullptr;
+  int (*unreserve)(uint64_t, size_t) = nullptr;
+  int (*create)(uint64_t* handle, size_t, const MemoryKind*, uint64_t flags) = nullptr;
+  int (*release_handle)(uint64_t handle) = nullptr;
+  int (*map)(uint64_t, size_t, size_t offset, uint64_t handle, uint64_t flags) = nullptr;
+  int (*unmap)(uint64_t, size_t) = nullptr;
+  int (*set_access)(uint64_t, size_t, const MemoryAccess*, size_t count) = nullptr;
 };
 
 namespace {
@@ -87,6 +117,14 @@ const Driver* load_driver() {
   functions.find(found.event_synchronize, "cuEventSynchronize");
   functions.find(found.elapsed, "cuEventElapsedTime");
   functions.find(found.error_name, "cuGetErrorName");
+  functions.find(found.granularity, "cuMemGetAllocationGranularity");
+  functions.find(found.reserve, "cuMemAddressReserve");
+  functions.find(found.unreserve, "cuMemAddressFree");
+  functions.find(found.create, "cuMemCreate");
+  functions.find(found.release_handle, "cuMemRelease");
+  functions.find(found.map, "cuMemMap");
+  functions.find(found.unmap, "cuMemUnmap");
+  functions.find(found.set_access, "cuMemSetAccess");
   return functions.all_found() ? &found : nullptr;
 }
 
@@ -160,6 +198,40 @@ void CudaDevice::release(DeviceAddress address) {
   driver_->free(address);
 }
 
+Result<GuardedPages> CudaDevice::map_guarded(int64_t bytes) {
+  constexpr int64_t gap = int64_t{16} << 30;  // before and behind; what 32 bits can index of floats
+  const MemoryKind kind;
+  const MemoryAccess access;
+  size_t page = 0;
+  GuardedPages pages;
+  if (driver_->granularity(&page, &kind, 0) == 0 && page > 0) {
+    const auto step = static_cast<int64_t>(page);
+    pages.bytes = std::max<int64_t>(1, (bytes + step - 1) / step) * step;
+    pages.reserved_bytes = pages.bytes + 2 * gap;
+    auto size = static_cast<size_t>(pages.bytes);
+    if (driver_->reserve(&pages.reserved, static_cast<size_t>(pages.reserved_bytes), 0, 0, 0) == 0) {
+      pages.begin = pages.reserved + static_cast<DeviceAddress>(gap);
+      bool created = driver_->create(&pages.handle, size, &kind, 0) == 0;
+      bool mapped = created && driver_->map(pages.begin, size, 0, pages.handle, 0) == 0;
+      pages.guarded = mapped && driver_->set_access(pages.begin, size, &access, 1) == 0;
+      if (pages.guarded) return pages;
+      if (mapped) driver_->unmap(pages.begin, size);
+      if (created) driver_->release_handle(pages.handle);
+      driver_->unreserve(pages.reserved, static_cast<size_t>(pages.reserved_bytes));
+    }
+  }
+  auto plain = allocate(bytes);
+  if (!plain) return plain.errors();
+  return GuardedPages{*plain, bytes};
+}
+
+void CudaDevice::unmap(const GuardedPages& pages) {
+  if (!pages.guarded) return release(pages.begin);
+  driver_->unmap(pages.begin, static_cast<size_t>(pages.bytes));
+  driver_->release_handle(pages.handle);
+  driver_->unreserve(pages.reserved, static_cast<size_t>(pages.reserved_bytes));
+}
+
 Status CudaDevice::write(DeviceAddress to, const void* from, int64_t bytes) {
   return bytes ? check(driver_->to_device(to, from, static_cast<size_t>(bytes)), "copy") : Success{};
 }
@@ -219,10 +291,20 @@ Result<void*> CudaDevice::function(void* module, const std::string& name) {
   return function;
 }
 
-Status CudaDevice::launch(void* function, Size grid, Size block, void** arguments) {
+Status CudaDevice::launch(void* function, Size grid, Size block, unsigned shared_bytes, void** arguments) {
   return check(
       driver_->launch(
-          function, grid[0], grid[1], grid[2], block[0], block[1], block[2], 0, nullptr, arguments, nullptr),
+          function,
+          grid[0],
+          grid[1],
+          grid[2],
+          block[0],
+          block[1],
+          block[2],
+          shared_bytes,
+          nullptr,
+          arguments,
+          nullptr),
       "launch");
 }
 
@@ -235,10 +317,11 @@ SizeValue size_for(const std::string& expression, int64_t dynamic_size) {
 }
 
 Result<CudaDevice::Size> sizes_for(const std::vector<std::string>& expressions, int64_t dynamic_size) {
+  constexpr int64_t most[] = {std::numeric_limits<int>::max(), 65535, 65535};  // blocks of a grid
   CudaDevice::Size sizes = {1, 1, 1};
   for (size_t k = 0; k < expressions.size() && k < sizes.size(); ++k) {
     auto [value, problem] = size_for(expressions[k], dynamic_size);
-    if (!value || *value < 1 || *value > std::numeric_limits<int>::max())
+    if (!value || *value < 1 || *value > most[k])
       return failure("bad-launch", expressions[k] + ": " + (value ? "not a size" : problem));
     sizes[k] = static_cast<unsigned>(*value);
   }
@@ -257,6 +340,10 @@ Result<std::shared_ptr<DeviceKernel>> DeviceKernel::load(
   for (int version : {0, 1}) {
     std::string ending = version ? "_unaligned" : "";
     auto function = kernel->device_->function(*module, "autoperfect_kernel" + ending);
+    if (!function && version) {  // of a draft, which is right for whatever its guards admit
+      kernel->kernels_[version] = kernel->kernels_[0];
+      break;
+    }
     if (!function) return function.errors();
     kernel->kernels_[version] = *function;
     if (candidate.second.grid.empty()) continue;
@@ -329,7 +416,8 @@ Status DeviceKernel::run(
     const std::vector<DeviceAddress>& out,
     DeviceAddress partial,
     int64_t dynamic_size,
-    const Launcher& launcher) const {
+    const Launcher& launcher,
+    DeviceAddress reached) const {
   auto known = sizes(dynamic_size);
   if (!known) return known.errors();
   constexpr DeviceAddress alignment = 16;
@@ -351,15 +439,17 @@ Status DeviceKernel::run(
       buffers.insert(buffers.end(), out.begin(), out.end());
     if (finishes && !finish) buffers.push_back(partial);
     std::vector<void*> arguments;
-    arguments.reserve(buffers.size() + 1);
+    arguments.reserve(buffers.size() + 2);
     for (DeviceAddress& buffer : buffers)
       arguments.push_back(&buffer);
     if (dynamic_size > 0) arguments.push_back(&size);
+    if (reached) arguments.push_back(&reached);
     void* function = (finish ? finishes_ : kernels_)[version];
     auto& grid = (*known)->grid[finish];
     auto& block = (*known)->block[finish];
-    return launcher ? launcher(function, grid, block, arguments.data())
-                    : device_->launch(function, grid, block, arguments.data());
+    auto shared = static_cast<unsigned>(launch_.scratch_bytes);
+    return launcher ? launcher(function, grid, block, shared, arguments.data())
+                    : device_->launch(function, grid, block, shared, arguments.data());
   };
   if (auto status = start(false); !status || !finishes) return status;
   return start(true);

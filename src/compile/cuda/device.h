@@ -30,6 +30,16 @@ struct DeviceFacts {
   int driver_version = 0;  // 13000 for 13.0
 };
 
+// Memory whose neighbours are mapped nowhere: whoever goes on past either end, by reading or writing, fails.
+struct GuardedPages {
+  DeviceAddress begin = 0;
+  int64_t bytes = 0;
+  bool guarded = false;  // false: the device cannot, and this is memory like any other
+  DeviceAddress reserved = 0;
+  int64_t reserved_bytes = 0;
+  uint64_t handle = 0;
+};
+
 int cuda_driver_version();  // 13000 for 13.0; 0: no driver
 
 // The first GPU. Not for several threads at once. After a kernel went wrong every call fails: the process has
@@ -46,6 +56,8 @@ class CudaDevice {
 
   Result<DeviceAddress> allocate(int64_t bytes);
   void release(DeviceAddress address);
+  Result<GuardedPages> map_guarded(int64_t bytes);  // that many or more
+  void unmap(const GuardedPages& pages);
   Status write(DeviceAddress to, const void* from, int64_t bytes);
   Status read(void* to, DeviceAddress from, int64_t bytes);
   Status fill(DeviceAddress to, int value, int64_t bytes);           // each byte
@@ -57,7 +69,7 @@ class CudaDevice {
   void unload(void* module);
   Result<void*> function(void* module, const std::string& name);
   using Size = std::array<unsigned, 3>;
-  Status launch(void* function, Size grid, Size block, void** arguments);
+  Status launch(void* function, Size grid, Size block, unsigned shared_bytes, void** arguments);
 
  private:
   CudaDevice() = default;
@@ -72,7 +84,8 @@ class CudaDevice {
 class DeviceKernel {
  public:
   using Size = CudaDevice::Size;
-  using Launcher = std::function<Status(void* function, Size grid, Size block, void** arguments)>;
+  using Launcher =
+      std::function<Status(void* function, Size grid, Size block, unsigned shared_bytes, void** arguments)>;
 
   static Result<std::shared_ptr<DeviceKernel>> load(
       std::shared_ptr<CudaDevice> device, const std::string& cubin, const Candidate& candidate);
@@ -82,17 +95,21 @@ class DeviceKernel {
   ~DeviceKernel();
   DeviceKernel(const DeviceKernel&) = delete;
 
-  // Of what passes between its two launches, for a size of the dynamic axis (0: none is dynamic).
+  // Whether its launches are such that a GPU takes them, for a size of the dynamic axis (0: none is dynamic).
+  bool launches(int64_t dynamic_size) const { return sizes(dynamic_size).ok(); }
+  // Of what passes between its two launches.
   std::optional<int64_t> partial_bytes(int64_t dynamic_size) const;
 
-  // Buffers in ABI order. Where one does not begin at a multiple of 16 bytes, the unaligned version runs.
-  // `launcher` launches, one or two functions in that order; without it the device does, on its own stream.
+  // Buffers in ABI order. Where one does not begin at a multiple of 16 bytes, the unaligned version runs, if
+  // there is one. `launcher` launches, one or two functions in that order; without it the device does, on its
+  // own stream. `reached`: of a counted build, where it notes its arms.
   Status run(
       const std::vector<DeviceAddress>& in,
       const std::vector<DeviceAddress>& out,
       DeviceAddress partial,
       int64_t dynamic_size,
-      const Launcher& launcher = {}) const;
+      const Launcher& launcher = {},
+      DeviceAddress reached = 0) const;
 
  private:
   DeviceKernel(std::shared_ptr<CudaDevice> device, Launch launch, SecondLaunch second)

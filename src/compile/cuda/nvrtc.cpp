@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <filesystem>
 #include <initializer_list>
 
 #include "support/library_functions.h"
@@ -41,6 +42,18 @@ const Nvrtc* load() {
 const Nvrtc* find_nvrtc() {
   static const Nvrtc* nvrtc = load();
   return nvrtc;
+}
+
+std::vector<std::string> nvrtc_places() {
+  std::vector<std::string> places = {"/etc/ld.so.cache"};
+  Dl_info info;
+  const Nvrtc* nvrtc = find_nvrtc();
+  if (!nvrtc || !dladdr(reinterpret_cast<void*>(nvrtc->compile), &info) || !info.dli_fname) return places;
+  const std::filesystem::path library = info.dli_fname;
+  std::error_code ignored;
+  places.push_back(library.parent_path());
+  places.push_back(std::filesystem::canonical(library, ignored).parent_path());
+  return places;
 }
 
 }  // namespace autoperfect

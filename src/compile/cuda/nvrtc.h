@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
+#include <vector>
 
 namespace autoperfect {
 
@@ -26,5 +28,8 @@ struct Nvrtc {
 
 // Null when it is not installed. Loaded once, never unloaded.
 const Nvrtc* find_nvrtc();
+
+// What it reads while it compiles: its own folder, and what the loader needs to find a library there.
+std::vector<std::string> nvrtc_places();
 
 }  // namespace autoperfect
