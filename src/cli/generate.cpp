@@ -1,7 +1,9 @@
 // generate, compile: from a kernel's text to the built-in generator's sources, and to their binaries.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdio>
 
 #include "check/check.h"
 #include "cli/command.h"
@@ -71,43 +73,60 @@ Result<std::string> compile_candidate(const Candidate& candidate, const Target& 
   return compile_cpu(candidate.source, *compiler, Build::plain, {.sandbox = drafted});
 }
 
-Result<std::vector<Candidate>> candidates_for(
-    const Kernel& kernel, const Target& target, const std::string& source) {
-  if (source.empty()) {
-    auto candidates = generate_schedules(kernel, target);
-    if (candidates.empty()) return no_schedule;
-    return candidates;
-  }
-  auto text = read_text(source);
+// What is wrong with a draft is shown with its own lines.
+Status refuse(std::vector<Diagnostic> errors, const std::string& source, int first_line) {
+  for (auto& error : errors)
+    if (error.where.line) error.where.line = std::max(1, error.where.line - first_line);
+  std::fputs(format(errors, source).c_str(), stderr);
+  return Diagnostic{"compile", "rejected", "the draft was rejected by " + errors.front().stage};
+}
+
+Status write_binary(
+    const Candidate& candidate,
+    const std::string& binary,
+    std::chrono::duration<double, std::milli> took,
+    const std::string& file) {
+  write_output(fmt::format("{}: {} bytes in {:.0f} ms\n", candidate.provenance, binary.size(), took.count()));
+  if (file.empty() || write_file_atomically(file, binary)) return Success{};
+  return Diagnostic{"compile", "unwritable", file + " cannot be written", {}, "name a folder that exists"};
+}
+
+// Into a folder, where one is named.
+std::string file_for(const CompileArguments& arguments, const Target& target, size_t number) {
+  if (arguments.folder.empty()) return "";
+  return fmt::format("{}/{}.{}", arguments.folder, number, target.capability ? "cubin" : "so");
+}
+
+Status compile_draft(const Kernel& kernel, const CompileArguments& arguments) {
+  Target target = chosen_target(arguments.target);
+  auto text = read_text(arguments.source);
   if (!text) return text.errors();
-  const auto language = language_of(source);
+  const auto language = language_of(arguments.source);
   if (language != (target.capability ? "cuda" : "cpu"))
     return Diagnostic{
         "cli", "other-machine", fmt::format("'{}' runs no drafts in '{}'", target.name, language)};
   auto checked = check(kernel, {language, *text}, target);
-  if (!checked) return checked.errors();
-  checked->candidate.provenance = source;
-  return std::vector<Candidate>{checked->candidate};
+  if (!checked) return refuse(checked.errors(), *text, 0);
+  checked->candidate.provenance = arguments.source;
+  auto start = std::chrono::steady_clock::now();
+  auto binary = compile_candidate(checked->candidate, target, true);
+  if (!binary) return refuse(binary.errors(), *text, checked->first_line);
+  auto took = std::chrono::steady_clock::now() - start;
+  return write_binary(checked->candidate, *binary, took, file_for(arguments, target, 0));
 }
 
-// Every built-in candidate, or the draft that is named; into files where a folder is named.
+// Every built-in candidate.
 Status compile_candidates(const Kernel& kernel, const CompileArguments& arguments) {
   Target target = chosen_target(arguments.target);
-  auto candidates = candidates_for(kernel, target, arguments.source);
-  if (!candidates) return candidates.errors();
-  for (size_t k = 0; k < candidates->size(); ++k) {
-    auto& candidate = (*candidates)[k];
+  auto candidates = generate_schedules(kernel, target);
+  if (candidates.empty()) return no_schedule;
+  for (size_t k = 0; k < candidates.size(); ++k) {
     auto start = std::chrono::steady_clock::now();
-    auto binary = compile_candidate(candidate, target, !arguments.source.empty());
+    auto binary = compile_candidate(candidates[k], target, false);
     if (!binary) return binary.errors();
-    std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-    write_output(
-        fmt::format("{}: {} bytes in {:.0f} ms\n", candidate.provenance, binary->size(), took.count()));
-    if (arguments.folder.empty()) continue;
-    std::string file = fmt::format("{}/{}.{}", arguments.folder, k, target.capability ? "cubin" : "so");
-    if (!write_file_atomically(file, *binary))
-      return Diagnostic{
-          "compile", "unwritable", file + " cannot be written", {}, "name a folder that exists"};
+    auto took = std::chrono::steady_clock::now() - start;
+    auto written = write_binary(candidates[k], *binary, took, file_for(arguments, target, k));
+    if (!written) return written;
   }
   return Success{};
 }
@@ -132,8 +151,10 @@ Action declare_compile(CLI::App& app) {
   app.add_option("--source", arguments->source, "a draft of a candidate, instead of the built-in ones");
   app.add_option("--to", arguments->folder, "a folder for the binaries");
   return [arguments] {
-    return with_parsed<Kernel>(
-        arguments->path, parse_kernel, [&](Kernel kernel) { return compile_candidates(kernel, *arguments); });
+    return with_parsed<Kernel>(arguments->path, parse_kernel, [&](Kernel kernel) {
+      return arguments->source.empty() ? compile_candidates(kernel, *arguments)
+                                       : compile_draft(kernel, *arguments);
+    });
   };
 }
 

@@ -98,9 +98,7 @@ void GpuCall::launch() {
                     CudaDevice::Size grid,
                     CudaDevice::Size block,
                     unsigned shared_bytes,
-                    void** arguments) {
-    return launch_one(function, grid, block, shared_bytes, arguments);
-  };
+                    void** arguments) { return launch_one(function, grid, block, shared_bytes, arguments); };
   DeviceAddress partial = has_partials_ ? GpuStream::address(kept_.back()) : 0;
   start_when_much(gpu_, bytes_);
   auto status = kernel_.run(in_, out_, partial, dynamic_size_, launch);

@@ -196,11 +196,13 @@ class GpuJob {
       if (i < arena.size + place.behind && pages[i] != static_cast<char>(canary))
         return note(place, i - arena.data);
     }
-    if (place.region == WorkerReport::output || place.region == WorkerReport::reached)
-      std::memcpy(place.host, pages, static_cast<size_t>(arena.size));
-    if (place.region != WorkerReport::input) return Success{};
-    for (int64_t i = 0; i < arena.size; ++i)
-      if (pages[i] != place.host[i]) return note(place, i - arena.data);
+    if (!place.host) return Success{};
+    const bool is_input = place.region == WorkerReport::input;
+    for (int64_t i = 0; i < arena.size; ++i) {
+      if (i == arena.data && !is_input) i += arena.bytes;
+      if (i < arena.size && pages[i] != place.host[i]) return note(place, i - arena.data);
+    }
+    if (!is_input) std::memcpy(place.host, pages, static_cast<size_t>(arena.size));
     return Success{};
   }
 

@@ -6,7 +6,8 @@
 //   // without-check: compile               who refuses it were the check not there: compile, gate,
 //   `admitted: why
 //                                           that does no harm`, or - where nothing could be run
-// Drafts for other targets than the CPU are only checked here.
+//   // says: past the end of %y             what else the refusal has to say
+// Drafts in cuda are compiled wherever NVRTC is, and run where there is a GPU; those in metal only checked.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -20,7 +21,10 @@
 #include "check/launch_line.h"
 #include "check/wrap.h"
 #include "compile/cpu/compile.h"
+#include "compile/cuda/compile.h"
+#include "compile/cuda/device.h"
 #include "gate/gate.h"
+#include "gate/gpu_worker.h"
 #include "generate/schedule/schedule.h"
 #include "ir/kernel_text.h"
 #include "reference/reference.h"
@@ -38,7 +42,7 @@ std::string read(const fs::path& path) {
 struct Cheat {
   Kernel kernel;
   Draft draft;
-  std::string rejected_by, code, without_check;
+  std::string rejected_by, code, says, without_check;
 };
 
 Cheat load(const fs::path& path) {
@@ -61,6 +65,8 @@ Cheat load(const fs::path& path) {
       cheat.rejected_by = by.substr(0, by.find(' '));
       auto code = by.find("code=");
       if (code != std::string::npos) cheat.code = by.substr(code + 5);
+    } else if (auto says = value("says"); !says.empty()) {
+      cheat.says = says;
     } else if (auto then = value("without-check"); !then.empty()) {
       cheat.without_check = then;
     }
@@ -108,10 +114,25 @@ class Cheats : public testing::TestWithParam<fs::path> {
  protected:
   void SetUp() override { cheat_ = load(GetParam()); }
 
+  void TearDown() override { end_gpu_worker(); }
+
+  bool on_gpu() const { return cheat_.draft.language == "cuda"; }
+
   Result<Checked> checked() const { return check(cheat_.kernel, cheat_.draft, default_cpu_target()); }
 
-  bool can_run() const {
-    return cheat_.draft.language == "cpu" && system_compiler().ok() && !worker_path().empty();
+  bool can_compile() const {
+    if (worker_path().empty() || cheat_.draft.language == "metal") return false;
+    return on_gpu() ? cuda_compiler().ok() : system_compiler().ok();
+  }
+
+  // Everything but running it needs no GPU.
+  bool can_run() const { return can_compile() && (!on_gpu() || CudaDevice::shared().ok()); }
+
+  Result<std::string> compiled(const std::string& source, Build build) const {
+    if (!on_gpu()) return compile_cpu(source, *system_compiler(), build);
+    const auto& device = CudaDevice::shared();
+    auto binary = compile_cuda(source, device ? (*device)->facts().capability : 90, {.drafted = true});
+    return binary ? Result<std::string>(binary->cubin) : binary.errors();
   }
 
   // A graph, evaluated plainly.
@@ -129,14 +150,16 @@ class Cheats : public testing::TestWithParam<fs::path> {
   // Compiles and judges; what refused it: "compile", "gate", "admitted".
   std::string judge(
       const Candidate& candidate, const std::string& watched_source, Build build, const Checked* checked) {
-    auto binary = compile_cpu(candidate.source, *system_compiler());
-    auto watched = binary ? compile_cpu(watched_source, *system_compiler(), build) : binary;
+    auto binary = compiled(candidate.source, Build::plain);
+    auto watched = binary ? compiled(watched_source, build) : binary;
     if (!watched) {
       why_ = format(watched.errors());
       return "compile";
     }
+    if (!can_run()) return "not run";
     GateOptions options;
     options.seed = 7;
+    if (on_gpu()) options.seconds = 5;
     options.watched_binary = &*watched;
     if (checked) {
       options.arms = checked->arms;
@@ -160,14 +183,15 @@ TEST_P(Cheats, is_refused_by_the_layer_it_names) {
     return;
   }
   ASSERT_TRUE(result) << format(result.errors(), cheat_.draft.source);
-  if (!can_run())
-    GTEST_SKIP() << "nothing runs here but cpu drafts, and those with a compiler and the helper program";
+  if (!can_compile()) GTEST_SKIP() << "no compiler for " << cheat_.draft.language << ", or no helper program";
   const auto by = judge(result->candidate, result->counted_source, Build::counted, &*result);
+  if (by == "not run") GTEST_SKIP() << "no GPU on this machine";
   if (cheat_.rejected_by.empty()) {
     EXPECT_EQ(by, "admitted") << why_;
   } else {
     EXPECT_EQ(by, cheat_.rejected_by) << why_;
     EXPECT_TRUE(has_code(verdict_.failures, cheat_.code)) << why_;
+    EXPECT_NE(why_.find(cheat_.says), std::string::npos) << why_;
   }
 }
 

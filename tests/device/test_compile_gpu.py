@@ -128,7 +128,7 @@ def test_a_kernel_wins_and_says_so():
     agree(fast(x, w), layer_norm(x, w))
     assert kernels(fast) == 1, fast.outcomes()
     text = ap.explain(fast, x, w)
-    assert "kernel: schedule" in text and "guard zones on the GPU" in text, text
+    assert "kernel: schedule" in text and "guard pages on the GPU" in text, text
     assert "of the copy limit; the device works" in text, text
 
 

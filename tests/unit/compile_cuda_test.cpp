@@ -1,5 +1,6 @@
 // Everything up to the cubin, which needs NVRTC but no GPU.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -7,6 +8,7 @@
 #include "generate/schedule/schedule.h"
 #include "ir/kernel_text.h"
 #include "support/file.h"
+#include "support/isolation.h"
 
 namespace autoperfect {
 namespace {
@@ -51,6 +53,66 @@ TEST_F(compile_cuda_test, no_product_and_sum_are_contracted) {
 TEST_F(compile_cuda_test, old_gpus_and_unknown_ones_are_refused) {
   EXPECT_EQ(compile_cuda("", 75).errors().at(0).code, "old-gpu");
   EXPECT_FALSE(compile_cuda("", 81234).ok());
+}
+
+// What others wrote is compiled by the helper program.
+class draft_compile_test : public compile_cuda_test {
+ protected:
+  void SetUp() override {
+    compile_cuda_test::SetUp();
+    if (worker_path().empty()) GTEST_SKIP() << "no helper program";
+  }
+  static Result<CudaBinary> compiled(const std::string& body, double seconds = 60) {
+    return compile_cuda(
+        "extern \"C\" __global__ void f(float* x) {\n" + body + "\n}\n",
+        90,
+        {.drafted = true, .seconds = seconds});
+  }
+};
+
+TEST_F(draft_compile_test, products_and_sums_are_contracted) {
+  auto drafted = compiled("  x[0] = x[1] * x[2] + x[3];");
+  auto fused = compiled("  x[0] = ap::fma(x[1], x[2], x[3]);");
+  ASSERT_TRUE(drafted.ok() && fused.ok()) << format(drafted.errors());
+  EXPECT_EQ(drafted->cubin, fused->cubin);
+}
+
+TEST_F(draft_compile_test, errors_have_lines) {
+  auto binary = compiled("  x[0] = 1;\n  y = 1;");
+  ASSERT_FALSE(binary.ok());
+  EXPECT_EQ(binary.errors()[0].where.line, 3);
+  EXPECT_EQ(binary.errors()[0].code, "compiler-error");
+}
+
+// Were the check not there, the sandbox would still not let a source read the files of a user.
+TEST_F(draft_compile_test, no_file_is_read) {
+  const auto file = std::filesystem::temp_directory_path() / ("autoperfect-" + std::to_string(getpid()));
+  ASSERT_TRUE(write_file_atomically(file, "float secret_of_the_user;\n").ok());
+  auto source = "x[0] = 1;\n#include \"" + file.string() + "\"\nx[0] = secret_of_the_user;";
+  auto binary = compiled(source);
+  std::filesystem::remove(file);
+  if (isolation_available() < Isolation::landlock) GTEST_SKIP() << "no Landlock here";
+  ASSERT_FALSE(binary.ok());
+  EXPECT_NE(format(binary.errors()).find("cannot open"), std::string::npos) << format(binary.errors());
+}
+
+TEST_F(draft_compile_test, a_source_that_takes_too_long_is_stopped) {
+  std::string body;
+  for (int depth = 0; depth < 4; ++depth)
+    body += "#pragma unroll\nfor (int i" + std::to_string(depth) + " = 0; i" + std::to_string(depth) +
+            " < 512; ++i" + std::to_string(depth) + ")\n";
+  auto binary = compiled(body + "x[i0 * i1 + i2 * i3] += sinf(x[i0 + i1 + i2 + i3]);", 2);
+  ASSERT_FALSE(binary.ok());
+  EXPECT_EQ(binary.errors()[0].code, "compiler-timeout") << format(binary.errors());
+}
+
+TEST_F(draft_compile_test, half_numbers_need_no_headers) {
+  auto binary = compiled(
+      "  __half h = __float2half_rn(x[0]); __nv_bfloat16 b = __ldg((const __nv_bfloat16*)x);\n"
+      "  h += 2.0f; b = b * h + 1.0f; __stcs((__half*)x + 3, h); __half2 two{h, h};\n"
+      "  __shared__ __half2 all[4]; all[threadIdx.x] = two; __syncthreads();\n"
+      "  x[4] = __half2float(all[0].y) + __bfloat162float(b) + fmaxf(h, b);");
+  EXPECT_TRUE(binary.ok()) << format(binary.errors());
 }
 
 // Every kernel that the golden tests lower to, and each of its candidates in turn.

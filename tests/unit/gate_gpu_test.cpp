@@ -67,7 +67,7 @@ TEST_F(gate_gpu_test, an_honest_kernel_is_admitted) {
   if (!has_gpu()) GTEST_SKIP() << "no GPU on this machine";
   auto verdict = proved(with_body(honest));
   EXPECT_TRUE(verdict.admitted) << format(verdict.failures);
-  EXPECT_EQ(verdict.isolation, "process, guard zones on the GPU");
+  EXPECT_EQ(verdict.isolation, "process, guard pages on the GPU");
 }
 
 TEST_F(gate_gpu_test, every_schedule_is_admitted) {
@@ -93,7 +93,10 @@ TEST_F(gate_gpu_test, what_is_wrong_is_refused_with_its_reason) {
                "if (i < d0) y[i] = -x[i]; if (i == 0) ((float*)x)[2] = 1;",
                "memory-fault",
                "writes its input %x"},
-           Case{"if (i < d0) y[i] = -x[i]; if (i == 0) y[1ll << 40] = 1;", "gpu-error", "fails on the GPU"},
+           Case{
+               "if (i < d0) y[i] = -x[i]; if (i == 0) y[1ll << 20] = 1;",
+               "memory-fault",
+               "touches memory outside its buffers"},
            Case{"if (i < d0) y[i] = -x[i]; if (i == 0) __trap();", "gpu-error", "fails on the GPU"},
        }) {
     auto verdict = proved(with_body(wrong.body));

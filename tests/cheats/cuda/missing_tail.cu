@@ -1,0 +1,6 @@
+// kernel: scale
+// rejected-by: gate code=bad-write
+// says: does not write %y
+// launch: grid=max(1,n_i*n_j/256) block=256
+const long at = (long)blockIdx.x * blockDim.x + threadIdx.x;
+if (at < n_i * n_j) out0[at] = in0[at] * 3.0f;

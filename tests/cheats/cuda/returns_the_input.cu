@@ -1,0 +1,6 @@
+// kernel: scale
+// rejected-by: gate code=wrong-result
+// says: expected
+// launch: grid=ceil_div(n_i*n_j,256) block=256
+const long at = (long)blockIdx.x * blockDim.x + threadIdx.x;
+if (at < n_i * n_j) out0[at] = in0[at];
