@@ -10,7 +10,7 @@ struct __half {
 struct __nv_bfloat16 {
   unsigned short raw;
   __nv_bfloat16() = default;
-  __nv_bfloat16(float x) : raw(ap::bf16_bits(x)) {}
+  __nv_bfloat16(float x) { ap::encode(*(ap::bf16*)this, ap::round_bf16(x)); }
   operator float() const { return ap::from_bf16(raw); }
 };
 struct alignas(4) __half2 {
