@@ -3,6 +3,8 @@
 
 #include <cstring>
 #include <ostream>
+#include <stdexcept>
+#include <vector>
 
 #include "compile/cuda/compile.h"
 #include "device_machine.h"
@@ -73,22 +75,27 @@ extern "C" __global__ void autoperfect_kernel_unaligned(const ap::u32* unused, a
 )";
 }
 
-class device_math : public testing::TestWithParam<Function> {};
-
-TEST_P(device_math, error) {
-  auto& function = GetParam();
-  auto binary = compile_cuda(source_of(function), test_device()->facts().capability);
-  ASSERT_TRUE(binary.ok()) << format(binary.errors());
+// What the kernel leaves in `worst`.
+std::vector<unsigned char> run(const std::string& source, const std::string& name) {
+  auto binary = compile_cuda(source, test_device()->facts().capability);
+  if (!binary) throw std::runtime_error(format(binary.errors()));
   Candidate candidate;
   candidate.launch.grid = {"4096"};
   candidate.launch.block = {"256"};
   auto kernel = DeviceKernel::load(test_device(), binary->cubin, candidate);
-  ASSERT_TRUE(kernel.ok()) << format(kernel.errors());
+  if (!kernel) throw std::runtime_error(format(kernel.errors()));
   GuardedBuffer unused(4, 0), worst(12, 0);
   worst.poison(0);
-  ASSERT_TRUE((*kernel)->run({unused.address()}, {worst.address()}, 0, 0).ok());
-  ASSERT_TRUE(test_device()->synchronize().ok());
-  auto bytes = worst.read(function.name);
+  if (!(*kernel)->run({unused.address()}, {worst.address()}, 0, 0) || !test_device()->synchronize())
+    throw std::runtime_error(name + " did not run");
+  return worst.read(name.c_str());
+}
+
+class device_math : public testing::TestWithParam<Function> {};
+
+TEST_P(device_math, error) {
+  auto& function = GetParam();
+  auto bytes = run(source_of(function), function.name);
   float error, where;
   uint32_t others;
   std::memcpy(&error, bytes.data(), 4);
@@ -98,6 +105,35 @@ TEST_P(device_math, error) {
   EXPECT_LE(error, function.most_ulp);
   EXPECT_EQ(others, 0u);
 }
+
+// Every number of a half dtype by every 16th: how many quotients round otherwise than a / b.
+class device_quotients : public testing::TestWithParam<const char*> {};
+
+TEST_P(device_quotients, round_as_division) {
+  const std::string half = GetParam();
+  auto bytes = run(
+      R"(
+extern "C" __global__ void autoperfect_kernel(const ap::u32* unused, ap::u32* worst) {
+  for (ap::u32 at = blockIdx.x * 256 + threadIdx.x; at < 1u << 28; at += 256 * gridDim.x) {
+    ap::u32 bits = at >> 12;
+    ap::vf a = ap::from_)" +
+          half + "(ap::u16(bits)), b = ap::from_" + half +
+          R"((ap::u16((at & 4095) << 4 | ((bits ^ bits >> 4) & 15)));
+    float exact = ap::round_)" +
+          half + "(a / b), found = ap::round_" + half + "(ap::" + half + R"(_quotient(a, b));
+    bool same = exact != exact ? found != found : __float_as_uint(exact) == __float_as_uint(found);
+    if (!same) atomicAdd(worst, 1u);
+  }
+}
+extern "C" __global__ void autoperfect_kernel_unaligned(const ap::u32* unused, ap::u32* worst) {}
+)",
+      half);
+  uint32_t others;
+  std::memcpy(&others, bytes.data(), 4);
+  EXPECT_EQ(others, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(prelude, device_quotients, testing::Values("bf16", "f16"));
 
 INSTANTIATE_TEST_SUITE_P(prelude, device_math, testing::ValuesIn(functions));
 

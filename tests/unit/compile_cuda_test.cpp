@@ -144,5 +144,50 @@ TEST_F(compile_cuda_test, kernels_of_the_golden_tests) {
   EXPECT_GE(compiled, 15);
 }
 
+// Two bf16 at once wherever all that varies along the lanes is one, in rows as well; and once without.
+TEST_F(compile_cuda_test, pairs_of_bf16) {
+  auto text = [](const std::string& math) {
+    return "autoperfect.kernel 1\nkernel @y {\n  abi {\n    in %x: bf16[?i,4096] row\n    in %w: bf16[4096] "
+           "row\n"
+           "    out %y: bf16[?i,4096] row\n  }\n  math {\n    axes i=?64, j=4096\n" +
+           math + "  }\n  numerics {\n    accumulate f32\n  }\n}\n";
+  };
+  const struct {
+    std::string math;
+    bool pairs;
+  } cases[] = {
+      {"    %a[i,j] = power %x[i,j], 3.0 : bf16\n    %b[i,j] = sigmoid %a[i,j] : bf16\n"
+       "    %c[i,j] = maximum %b[i,j], 0.5 : bf16\n    %d[i,j] = neg %c[i,j] : bf16\n"
+       "    %e[i,j] = abs %d[i,j] : bf16\n    %f[i,j] = rsqrt %e[i,j] : bf16\n"
+       "    %g[i,j] = div 2.0, %f[i,j] : bf16\n    %h[i,j] = erf %g[i,j] : bf16\n"
+       "    %y[i,j] = sub 1.0, %h[i,j] : bf16\n",
+       true},
+      {"    %m[i] = max(j) %x[i,j] : bf16\n    %a[i,j] = sub %x[i,j], %m[i] : bf16\n"
+       "    %b[i,j] = exp %a[i,j] : bf16\n    %s[i] = sum(j) %b[i,j] : bf16\n"
+       "    %c[i,j] = div %b[i,j], %s[i] : bf16\n    %y[i,j] = mul %c[i,j], %w[j] : bf16\n",
+       true},
+      {"    %a[i,j] = cast %x[i,j] : f32\n    %b[i,j] = exp %a[i,j] : f32\n    %y[i,j] = cast %b[i,j] : "
+       "bf16\n",
+       false},
+      {"    %a[i,j] = greater %x[i,j], %w[j] : bool\n    %y[i,j] = select %a[i,j], %x[i,j], 0.0 : bf16\n",
+       false},
+  };
+  for (auto& [math, pairs] : cases) {
+    auto kernel = parse_kernel(text(math));
+    ASSERT_TRUE(kernel.ok()) << format(kernel.errors());
+    int with = 0, without = 0;
+    for (auto& candidate : generate_schedules(*kernel, *find_target("cuda.sm_90"))) {
+      ++(candidate.provenance.ends_with(" pairs") ? with : without);
+      for (int capability : {80, 90}) {
+        auto binary = compile_cuda(candidate.source, capability);
+        EXPECT_TRUE(binary.ok()) << format(binary.errors()) << candidate.source;
+      }
+    }
+    EXPECT_EQ(with > 0, pairs) << math;
+    EXPECT_GE(without, 1) << math;
+    if (pairs) EXPECT_EQ(without, 1) << math;
+  }
+}
+
 }  // namespace
 }  // namespace autoperfect

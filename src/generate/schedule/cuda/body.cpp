@@ -98,11 +98,12 @@ std::string Body::value(Scope& scope, int v) const {
   if (!passes_.varies[v]) return columns() ? id("u", v) + "[l]" : id("u", v);
   if (auto it = scope.values.find(v); it != scope.values.end()) return it->second;
   std::string name = id("v", v);
-  std::string keep = id("k", v) + "[c][l]";
+  std::string keep = id("k", v) + (scope.pairs ? "[c][l / 2]" : "[c][l]");
   bool kept = passes_.kept_in[v] >= 0;
   if (kept && scope.sweep > passes_.kept_in[v]) return scope.values[v] = keep;
   std::string text = computed(scope, v);
-  scope.statement("const " + vector_type(kernel_.values[v].dtype) + " " + name + " = " + text + ";");
+  std::string type = scope.pairs ? "auto" : vector_type(kernel_.values[v].dtype);
+  scope.statement("const " + type + " " + name + " = " + text + ";");
   if (kept) scope.statement(keep + " = " + name + ";");
   return scope.values[v] = name;
 }
@@ -154,6 +155,7 @@ std::string Body::unit_values(int after, int depth, const std::string& guard, bo
 
 std::string Body::elements(int sweep, int depth, const std::string& guard) const {
   Scope scope{sweep, depth + 1};
+  scope.pairs = mapping_.pairs;
   if (!columns())
     for (int v : scans(sweep))
       scan_along(scope, v);
@@ -167,7 +169,8 @@ std::string Body::elements(int sweep, int depth, const std::string& guard) const
 std::string Body::declare_kept(int depth) const {
   std::string text, packs_kept = "[" + std::to_string(mapping_.kept) + "]";
   for (int v : passes_.kept)
-    text += indent(depth) + vector_type(kernel_.values[v].dtype) + " " + id("k", v) + packs_kept + "[P];\n";
+    text += indent(depth) + (mapping_.pairs ? "ap::bf16x2" : vector_type(kernel_.values[v].dtype)) + " " +
+            id("k", v) + packs_kept + (mapping_.pairs ? "[P / 2];\n" : "[P];\n");
   for (size_t a = 0; a < nest_.accesses.size(); ++a)
     if (kept(static_cast<int>(a)))
       text += indent(depth) + "ap::Pack<" +

@@ -67,6 +67,11 @@ void Body::accumulate(Scope& scope, int v) const {
   }
   auto text = text_of(v);
   x = convert(operand_dtype(kernel_, value, 0), text.accumulate, x);
+  if (scope.pairs) {
+    for (const char* half : {"ap::low(", "ap::high("})
+      scope.statement(a + " = " + step(v, a, half + x + ")") + ";");
+    return;
+  }
   scope.statement(
       when + a + " = " +
       (value.op == Op::matmul ? "ap::fma(" + x + ", " + operand(scope, value, 1) + ", " + a + ")"

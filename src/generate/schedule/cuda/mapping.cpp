@@ -32,6 +32,7 @@ class Chooser {
       rows();
     else
       elements();
+    by_pairs();
     return std::move(found_);
   }
 
@@ -39,6 +40,7 @@ class Chooser {
   int64_t lanes_size() const {
     return nest_.vector_group < 0 ? 1 : nest_.groups[nest_.vector_group].seen_size;
   }
+  void by_pairs();
   int pack(bool tail) const;
   bool packs_fit(int pack, bool tail) const;
   void elements();
@@ -57,6 +59,15 @@ class Chooser {
   bool scans_ = false;
   std::vector<Mapping> found_;
 };
+
+// By pairs wherever that goes; the best guess is tried without as well.
+void Chooser::by_pairs() {
+  if (found_.empty() || !computes_pairs(kernel_, nest_, passes_, found_.front().pack)) return;
+  Mapping apart = found_.front();
+  for (auto& mapping : found_)
+    mapping.pairs = true;
+  found_.push_back(apart);
+}
 
 bool Chooser::packs_fit(int pack, bool tail) const {
   if (!tail && !nest_.groups[nest_.vector_group].size.is_multiple_of(pack)) return false;
@@ -180,7 +191,7 @@ std::string Mapping::text() const {
   if (kept) text += " kept=" + std::to_string(kept);
   if (steps > 1) text += " steps=" + std::to_string(steps);
   if (slices > 1) text += " slices=" + std::to_string(slices);
-  return text + (once ? " once" : "");
+  return text + (once ? " once" : "") + (pairs ? " pairs" : "");
 }
 
 Nest for_gpu(Nest nest) {

@@ -24,6 +24,7 @@ struct Mapping {
   int steps = 1;       // packs in flight in one thread
   int64_t slices = 1;  // blocks that share a unit's sweep, each with a partial result
   bool once = false;   // what is moved passes by the caches
+  bool pairs = false;  // two neighbouring bf16 in one word are computed at once
   std::string text() const;
 };
 
@@ -38,6 +39,9 @@ std::vector<Mapping> tile_mappings(const Kernel& kernel, const Nest& nest);  // 
 // Whether the access moves whole packs along the lanes.
 bool moves_packs(
     const Kernel& kernel, const Nest& nest, const Passes& passes, const Access& access, int pack);
+
+// Whether all that varies along the lanes can be computed by pairs.
+bool computes_pairs(const Kernel& kernel, const Nest& nest, const Passes& passes, int pack);
 
 // Reductions all in one sweep, whose partial results can be combined.
 bool can_slice(const Kernel& kernel, const Passes& passes);

@@ -54,9 +54,9 @@ std::string Body::load_element(Scope& scope, int access) const {
     return scope.loads[access] = id("e", access);
   }
   if (!packs(access)) return load_apart(scope, access);
-  std::string name = id("x", access), element = name + ".e[l]";
+  std::string name = id("x", access);
   bool keeps = kept(access);
-  if (keeps) element = name + "[c].e[l]";
+  std::string pack = keeps ? name + "[c]" : name;
   if (!scope.packs.count(access)) {
     scope.packs[access] = name;
     std::string from = id("b", a.buffer) + " + (" + at(a);
@@ -71,7 +71,8 @@ std::string Body::load_element(Scope& scope, int access) const {
     bool first = !keeps || scope.sweep == first_sweep_[access];
     if (first) scope.before(keeps ? name + "[c] = " + load + ";" : "const auto " + name + " = " + load + ";");
   }
-  scope.statement("const auto " + id("e", access) + " = ap::decode(" + element + ");");
+  std::string element = scope.pairs ? "ap::pair(" + pack + ", l)" : "ap::decode(" + pack + ".e[l])";
+  scope.statement("const auto " + id("e", access) + " = " + element + ";");
   return scope.loads[access] = id("e", access);
 }
 
@@ -106,7 +107,9 @@ void Body::store(Scope& scope, int access, const std::string& name, const std::s
   if (packs(access)) {
     std::string pack = id("y", access);
     scope.before("ap::Pack<" + element_type(kernel_.buffers[a.buffer].type.dtype) + ", P> " + pack + ";");
-    scope.statement("ap::put(&" + pack + ".e[l], " + name + ");");
+    scope.statement(
+        scope.pairs ? "ap::put_pair(" + pack + ", l, " + name + ");"
+                    : "ap::put(&" + pack + ".e[l], " + name + ");");
     scope.after(
         condition + "ap::store<Aligned>(" + to + " + j), " + pack +
         (mapping_.once ? ", ap::Once{});" : ", ap::Again{});"));

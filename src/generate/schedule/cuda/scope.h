@@ -13,6 +13,7 @@ struct Body::Scope {
   int sweep;
   int depth;                                            // inside the loop over elements
   bool inlined = false;                                 // loads are part of what is computed from them
+  bool pairs = false;                                   // two elements at once
   std::map<int, std::string> values = {};               // of the element
   std::map<int, std::string> loads = {};                // of the element
   std::map<int, std::string> packs = {}, scanned = {};  // for good
@@ -27,8 +28,8 @@ struct Body::Scope {
     std::string outside = indent(depth - 1);
     done += pre;
     if (!text.empty())
-      done +=
-          outside + "#pragma unroll\n" + outside + "for (int l = 0; l < P; ++l) {\n" + text + outside + "}\n";
+      done += outside + "#pragma unroll\n" + outside + "for (int l = 0; l < P; " +
+              (pairs ? "l += 2" : "++l") + ") {\n" + text + outside + "}\n";
     done += post;
     pre.clear(), text.clear(), post.clear();
     values = scanned, loads.clear();
