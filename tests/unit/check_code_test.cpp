@@ -109,6 +109,42 @@ TEST(check_code, strides_and_temporaries_are_declared) {
       found(check(transposed_sum(), {"cuda", cuda}, *find_target("cuda.h200"))), Codes{"unsupported@1"});
 }
 
+TEST(check_code, a_draft_in_cuda_becomes_a_function_with_a_launch) {
+  const std::string body =
+      "// launch: grid=ceil_div(n_i*n_j,64),2 block=32,2 shared=4*n_j\n"
+      "// guard: n_i % 4 == 0, aligned 256\n"
+      "__shared__ float all[8];\nout0[threadIdx.x] = in0[n_i] * all[0];\n";
+  auto checked = check(scaled_exp(), {"cuda", body}, *find_target("cuda.h200"));
+  ASSERT_TRUE(checked) << format(checked.errors(), body);
+  const auto& candidate = checked->candidate;
+  EXPECT_EQ(candidate.launch.grid, (Codes{"ceil_div(d0*50,64)", "2"}));
+  EXPECT_EQ(candidate.launch.block, (Codes{"32", "2"}));
+  EXPECT_EQ(candidate.launch.scratch_bytes, 200);
+  EXPECT_EQ(candidate.guards.alignment, 256);
+  EXPECT_TRUE(candidate.source.starts_with(
+      "extern \"C\" __global__ void __launch_bounds__(64) autoperfect_kernel(const ap::f32* const "
+      "__restrict__ "
+      "in0, const ap::f32* const __restrict__ in1, ap::f32* const __restrict__ out0, int ap_d0) { "))
+      << candidate.source;
+  EXPECT_NE(candidate.source.find("const long n_i = ap_d0; constexpr long n_j = 50; "), std::string::npos);
+  EXPECT_EQ(candidate.source.find("ap::poison("), std::string::npos);
+  EXPECT_NE(checked->counted_source.find("__shared__ float all[8];ap::poison(all);"), std::string::npos);
+  EXPECT_NE(checked->counted_source.find("int ap_d0, unsigned char* reached) { "), std::string::npos);
+}
+
+TEST(check_code, what_no_gpu_gives_is_refused) {
+  const std::string launch = "// launch: grid=n_i block=32\n", store = "out0[threadIdx.x] = in0[0];\n";
+  EXPECT_EQ(
+      found(check(
+          scaled_exp(), {"cuda", launch + "// guard: aligned 512\n" + store}, *find_target("cuda.h200"))),
+      Codes{"bad-guard@2"});
+  auto two_open = parsed(
+      "    in %x: f32[?i,?j] row\n    out %y: f32[?i,?j] row\n",
+      "    axes i=?6, j=?50\n    %y[i,j] = exp %x[i,j] : f32\n");
+  EXPECT_EQ(
+      found(check(two_open, {"cuda", launch + store}, *find_target("cuda.h200"))), Codes{"unsupported@1"});
+}
+
 // The tail and the vector loop are the same for every input: their sizes are constants.
 TEST(check_code, arms_are_where_data_or_sizes_decide) {
   auto checked = check_cpu(good);

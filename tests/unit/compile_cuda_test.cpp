@@ -3,8 +3,11 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <regex>
+#include <sstream>
 
 #include "compile/cuda/compile.h"
+#include "generate/language/vocabulary.h"
 #include "generate/schedule/schedule.h"
 #include "ir/kernel_text.h"
 #include "support/file.h"
@@ -113,6 +116,40 @@ TEST_F(draft_compile_test, half_numbers_need_no_headers) {
       "  __shared__ __half2 all[4]; all[threadIdx.x] = two; __syncthreads();\n"
       "  x[4] = __half2float(all[0].y) + __bfloat162float(b) + fmaxf(h, b);");
   EXPECT_TRUE(binary.ok()) << format(binary.errors());
+}
+
+// A call as the prompt tells of the function: `T` is a float, or what it says.
+std::string call_of(const Function& function) {
+  const std::string usage(function.usage);
+  const auto open = usage.find('('), close = usage.rfind(')');
+  const std::string type = usage.find("of integers") != std::string::npos ? "int" : "float";
+  std::string call;
+  std::istringstream parameters(usage.substr(open + 1, close - open - 1));
+  for (std::string parameter; std::getline(parameters, parameter, ',');) {
+    auto text = parameter.substr(0, parameter.rfind(' '));
+    text = std::regex_replace(text, std::regex("\\bT\\b"), type);
+    const bool is_pointer = text.ends_with('*');
+    call += (call.empty() ? "" : ", ") + ("(" + text + ")") + (is_pointer ? "x" : "x[1]");
+  }
+  return std::string(function.name) + "(" + call + ");\n";
+}
+
+TEST_F(draft_compile_test, everything_a_prompt_names_is_there) {
+  const auto& words = vocabulary("cuda");
+  std::string body;
+  int functions = 0;
+  for (const auto& group : words.functions)
+    for (const auto& function : group.functions) {
+      body += call_of(function);
+      ++functions;
+    }
+  for (auto type : words.types)
+    if (type != "void" && type != "signed" && !type.ends_with("_t")) body += std::string(type) + "{};\n";
+  for (auto name : words.names)
+    body += "(void)" + std::string(name) + ";\n";
+  auto binary = compiled(body);
+  EXPECT_TRUE(binary.ok()) << format(binary.errors(), "\n" + body);
+  EXPECT_GT(functions, 60);
 }
 
 // Every kernel that the golden tests lower to, and each of its candidates in turn.

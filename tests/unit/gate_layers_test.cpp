@@ -415,7 +415,7 @@ class CompilerSandbox : public testing::Test {
   void SetUp() override {
     if (isolation_available() < Isolation::landlock) GTEST_SKIP() << "this system has no Landlock";
     place_ = testing::TempDir() + "compiler_sandbox";
-    std::ofstream(place_ + ".h") << "#define SECRET 42\n";
+    std::ofstream(place_ + ".h") << "#define SECRET 918273645\n";
   }
   void TearDown() override { std::remove((place_ + ".h").c_str()); }
 
@@ -433,13 +433,13 @@ class CompilerSandbox : public testing::Test {
 };
 
 TEST_F(CompilerSandbox, FilesOfTheUserAreNotRead) {
-  const std::string include = "#include \"" + place_ + ".h\"\nstatic_assert(SECRET == 42);";
+  const std::string include = "#include \"" + place_ + ".h\"\nstatic_assert(SECRET == 918273645);";
   const std::string embed = "asm(\".incbin \\\"" + place_ + ".h\\\"\");";
   for (auto& source : {include, embed}) {
     EXPECT_EQ(outcome(source, false), "compiled") << source;
     auto refused = outcome(source, true);
     EXPECT_NE(refused, "compiled") << source;
-    EXPECT_EQ(refused.find("42"), std::string::npos);
+    EXPECT_EQ(refused.find("918273645"), std::string::npos);
   }
 }
 

@@ -322,7 +322,10 @@ Result<CudaDevice::Size> sizes_for(const std::vector<std::string>& expressions, 
   for (size_t k = 0; k < expressions.size() && k < sizes.size(); ++k) {
     auto [value, problem] = size_for(expressions[k], dynamic_size);
     if (!value || *value < 1 || *value > most[k])
-      return failure("bad-launch", expressions[k] + ": " + (value ? "not a size" : problem));
+      return failure(
+          "bad-launch",
+          "launch: " + (value ? "no GPU takes a size of " + std::to_string(*value) : problem) +
+              (dynamic_size > 0 ? ", for an open size of " + std::to_string(dynamic_size) : ""));
     sizes[k] = static_cast<unsigned>(*value);
   }
   return sizes;
