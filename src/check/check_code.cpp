@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 
 #include "check/arms.h"
@@ -25,25 +24,6 @@ struct Function {
   Program program;
   Flow flow;
 };
-
-std::string with_launch_names(std::string_view expression, const Abi& abi) {
-  auto is_in_name = [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)); };
-  std::string text;
-  for (size_t at = 0; at < expression.size();) {
-    size_t end = at;
-    while (end < expression.size() && is_in_name(expression[end]))
-      ++end;
-    auto word = expression.substr(at, std::max<size_t>(end - at, 1));
-    auto axis = std::find_if(
-        abi.kernel.axes.begin(), abi.kernel.axes.end(), [&](const Axis& a) { return size_name(a) == word; });
-    if (axis == abi.kernel.axes.end())
-      text += word;
-    else
-      text += axis->dynamic ? "d0" : std::to_string(axis->size);
-    at += word.size();
-  }
-  return text;
-}
 
 class CodeCheck {
  public:
@@ -69,7 +49,6 @@ class CodeCheck {
     candidate.target = target.name;
     candidate.language = draft_.language;
     write(finish);
-    if (draft_.language == "cuda") name_sizes_for_launch(abi);
     return std::move(checked_);
   }
 
@@ -199,14 +178,6 @@ class CodeCheck {
     checked_.first_line = 1;
     checked_.candidate.source = wrapped(finish, false);
     checked_.counted_source = wrapped(finish, true);
-  }
-
-  // Grids as a launch evaluates them: numbers, and `d0`.
-  void name_sizes_for_launch(const Abi& abi) {
-    auto& launch = checked_.candidate.launch;
-    for (auto* sizes : {&launch.grid, &launch.block})
-      for (auto& size : *sizes)
-        size = with_launch_names(size, abi);
   }
 
   const Kernel& kernel_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 namespace autoperfect::code {
 
@@ -65,6 +66,26 @@ std::vector<std::string_view> split(std::string_view text) {
     begin = at + 1;
   }
   return parts;
+}
+
+// As a launch evaluates it: numbers, and `d0` for what is dynamic.
+std::string with_launch_names(std::string_view expression, const Abi& abi) {
+  auto is_in_name = [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)); };
+  std::string text;
+  for (size_t at = 0; at < expression.size();) {
+    size_t end = at;
+    while (end < expression.size() && is_in_name(expression[end]))
+      ++end;
+    auto word = expression.substr(at, std::max<size_t>(end - at, 1));
+    auto axis = std::find_if(
+        abi.kernel.axes.begin(), abi.kernel.axes.end(), [&](const Axis& a) { return size_name(a) == word; });
+    if (axis == abi.kernel.axes.end())
+      text += word;
+    else
+      text += axis->dynamic ? "d0" : std::to_string(axis->size);
+    at += word.size();
+  }
+  return text;
 }
 
 class LaunchReader {
@@ -174,7 +195,7 @@ class LaunchReader {
             fmt::format("{} of {} is beyond the target", entry.key, *found.value),
             entry.where);
       }
-      sizes.emplace_back(part);
+      sizes.push_back(is_metal_ ? std::string(part) : with_launch_names(part, abi_));
     }
     if (sizes.size() > 3)
       report("bad-launch", fmt::format("{} has three numbers at most", entry.key), entry.where);

@@ -171,7 +171,8 @@ class GpuJob {
       from.push_back(place.address());
     for (const auto& place : *out)
       to.push_back(place.address());
-    const DeviceAddress arms = job_.arms > 0 ? reached->address() : 0;
+    // A counted build has the parameter even where it has no arms.
+    const DeviceAddress arms = job_.watched ? reached->address() : 0;
     auto status = kernel.run(from, to, partial->address(), dynamic_size(run), {}, arms);
     if (status) status = device_->synchronize();
     if (!status) return status;

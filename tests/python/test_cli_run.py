@@ -194,6 +194,36 @@ def test_check_of_a_source(tmp_path, name, language, source, said):
     assert "did you mean 'exp'?" in done.stderr or "write the formula" in done.stderr
 
 
+COPY_IN_CUDA = """// launch: grid=1 block=32
+for (int at = threadIdx.x; at < n_i * n_j; at += 32) out0[at] = in0[at];
+"""
+
+
+@pytest.mark.parametrize(
+    "suffix, target, source, wrong, magic",
+    [
+        ("cpp", (), GOOD_DRAFT, "out0[u * n_j + j] = in0;", "so"),
+        ("cu", ("--target", "cuda.sm_90"), COPY_IN_CUDA, "float2 v = in0[at];", "cubin"),
+    ],
+)
+def test_a_draft_is_compiled(tmp_path, suffix, target, source, wrong, magic):
+    kernel, draft = tmp_path / "kernel.ap", tmp_path / f"draft.{suffix}"
+    kernel.write_text(copy_kernel("f32"))
+    draft.write_text(source)
+    done = command("compile", kernel, "--source", draft, "--to", tmp_path, *target)
+    if "no-nvrtc" in done.stderr:
+        pytest.skip("NVRTC is not installed")
+    assert done.returncode == 0 and done.stdout.startswith(f"{draft}: "), done.stderr
+    assert (tmp_path / f"0.{magic}").read_bytes()[1:4] == b"ELF"
+    draft.write_text(source + wrong + "\n")
+    done = command("compile", kernel, "--source", draft, *target)
+    assert done.returncode == 1 and done.stdout == ""
+    assert f"{len(source.splitlines()) + 1} | {wrong}" in done.stderr, done.stderr
+    assert "the draft was rejected by c" in done.stderr
+    other = command("compile", kernel, "--source", draft.rename(tmp_path / "draft.metal"), *target)
+    assert other.returncode == 1 and "runs no drafts in 'metal'" in other.stderr
+
+
 def test_help_says_how_bf16_is_stored():
     done = command("run", "--help")
     assert done.returncode == 0

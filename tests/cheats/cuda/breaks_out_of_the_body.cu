@@ -1,5 +1,6 @@
 // kernel: scale
 // rejected-by: check code=unbalanced
+// without-check: compile
 // launch: grid=ceil_div(n_i*n_j,256) block=256
 } __device__ int calls; __global__ void rest() {
 const long at = (long)blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,5 +1,6 @@
 // kernel: scale
 // rejected-by: check code=not-allowed
+// without-check: compile
 // launch: grid=ceil_div(n_i*n_j,256) block=256
 __constant__ float table[4];
 const long at = (long)blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,5 +1,6 @@
 // kernel: scale
 // rejected-by: check code=unknown-call
+// without-check: gate
 // launch: grid=ceil_div(n_i*n_j,256) block=256
 out0[0] = __expf(in0[0]);
 const long at = (long)blockIdx.x * blockDim.x + threadIdx.x;

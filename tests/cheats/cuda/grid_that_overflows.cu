@@ -1,5 +1,6 @@
 // kernel: scale
 // rejected-by: check code=bad-launch
+// without-check: -
 // launch: grid=9223372036854775807*n_i block=64
 const long at = (long)blockIdx.x * blockDim.x + threadIdx.x;
 if (at < n_i * n_j) out0[at] = in0[at] * 3.0f;

@@ -1,5 +1,6 @@
 // kernel: scale
 // rejected-by: check code=preprocessor
+// without-check: compile
 // launch: grid=ceil_div(n_i*n_j,256) block=256
 #include "/etc/hostname"
 const long at = (long)blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,5 +1,6 @@
 // kernel: scale
 // rejected-by: check code=not-allowed
+// without-check: admitted: the jump leads nowhere
 // launch: grid=ceil_div(n_i*n_j,256) block=256
 goto done;
 done:;

@@ -1,5 +1,6 @@
 // kernel: scale
 // rejected-by: check code=bad-cast
+// without-check: gate
 // launch: grid=ceil_div(n_i*n_j,256) block=256
 float* p = (float*)0x7f0000000000;
 p[0] = 1;

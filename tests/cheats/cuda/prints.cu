@@ -1,5 +1,6 @@
 // kernel: scale
 // rejected-by: check code=text-literal
+// without-check: admitted: what the helper program says goes nowhere
 // launch: grid=ceil_div(n_i*n_j,256) block=256
 printf("x");
 const long at = (long)blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,5 +1,6 @@
 // kernel: scale
 // rejected-by: check code=reserved-name
+// without-check: admitted: only MLX's own kernels have such parameters
 // launch: grid=ceil_div(n_i*n_j,256) block=256
 // in0_strides
 const long at = (long)blockIdx.x * blockDim.x + threadIdx.x;

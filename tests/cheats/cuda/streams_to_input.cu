@@ -1,5 +1,6 @@
 // kernel: scale
 // rejected-by: check code=bad-cast
+// without-check: gate
 // launch: grid=ceil_div(n_i*n_j,256) block=256
 __stcs((float*)in0, 1.0f);
 const long at = (long)blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,5 +1,6 @@
 // kernel: scale
 // rejected-by: check code=joined-lines
+// without-check: gate
 // launch: grid=ceil_div(n_i*n_j,256) block=256
 // ??/
 return;

@@ -1,5 +1,6 @@
 // kernel: scale
 // rejected-by: check code=not-allowed
+// without-check: admitted: it only reads
 // launch: grid=ceil_div(n_i*n_j,256) block=256
 volatile const float* p = in0;
 const long at = (long)blockIdx.x * blockDim.x + threadIdx.x;

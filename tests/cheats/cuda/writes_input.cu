@@ -1,5 +1,6 @@
 // kernel: scale
 // rejected-by: check code=writes-input
+// without-check: compile
 // launch: grid=ceil_div(n_i*n_j,256) block=256
 in0[0] = 0;
 const long at = (long)blockIdx.x * blockDim.x + threadIdx.x;
