@@ -9,23 +9,6 @@ Array::Array(TensorType of) : type(std::move(of)) {
   if (is_complex) imaginaries.resize(size);
 }
 
-Scalar Array::at(int64_t element) const {
-  if (type.dtype == Dtype::c64) return {reals[element], 0, imaginaries[element]};
-  if (is_floating(type.dtype)) return {reals[element], 0};
-  return {0, integers[element]};
-}
-
-void Array::set(int64_t element, Scalar value) {
-  if (is_floating(type.dtype)) {
-    reals[element] = value.real;
-  } else if (type.dtype == Dtype::c64) {
-    reals[element] = value.real;
-    imaginaries[element] = value.imaginary;
-  } else {
-    integers[element] = value.integer;
-  }
-}
-
 Array array_of(const Tensor& tensor) {
   Array array(tensor.type);
   for (int64_t i = 0; i < tensor.type.elements(); ++i)
@@ -48,13 +31,6 @@ Array converted(const Array& array, Dtype to, Precision precision) {
   for (int64_t i = 0; i < array.type.elements(); ++i)
     out.set(i, convert(array.type.dtype, to, array.at(i), precision == Precision::exact));
   return out;
-}
-
-int64_t Walk::at(const std::vector<int64_t>& position) const {
-  int64_t element = offset;
-  for (size_t d = 0; d < strides.size(); ++d)
-    element += position[d] * strides[d];
-  return element;
 }
 
 Walk broadcast_walk(const Shape& from, const Shape& to) {

@@ -17,8 +17,22 @@ struct Array {
   std::vector<int64_t> integers;    // of integers and bool; u64 as its bits
 
   explicit Array(TensorType of = {});
-  Scalar at(int64_t element) const;
-  void set(int64_t element, Scalar value);
+  // In the header: an executor does little else.
+  Scalar at(int64_t element) const {
+    if (type.dtype == Dtype::c64) return {reals[element], 0, imaginaries[element]};
+    if (is_floating(type.dtype)) return {reals[element], 0};
+    return {0, integers[element]};
+  }
+  void set(int64_t element, Scalar value) {
+    if (is_floating(type.dtype)) {
+      reals[element] = value.real;
+    } else if (type.dtype == Dtype::c64) {
+      reals[element] = value.real;
+      imaginaries[element] = value.imaginary;
+    } else {
+      integers[element] = value.integer;
+    }
+  }
 };
 
 Array array_of(const Tensor& tensor);
@@ -31,7 +45,12 @@ Tensor tensor_of(const Array& array, Precision precision);
 struct Walk {
   int64_t offset = 0;
   std::vector<int64_t> strides;
-  int64_t at(const std::vector<int64_t>& position) const;
+  int64_t at(const std::vector<int64_t>& position) const {
+    int64_t element = offset;
+    for (size_t d = 0; d < strides.size(); ++d)
+      element += position[d] * strides[d];
+    return element;
+  }
 };
 
 // `from` broadcast to `to` as MLX does: trailing dimensions align, size 1 repeats.
