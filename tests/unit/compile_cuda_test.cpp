@@ -181,8 +181,9 @@ TEST_F(compile_cuda_test, kernels_of_the_golden_tests) {
   EXPECT_GE(compiled, 15);
 }
 
-// Two bf16 at once wherever all that varies along the lanes is one, in rows as well; and once without.
-TEST_F(compile_cuda_test, pairs_of_bf16) {
+// Two at once wherever all that varies along the lanes is of one half dtype, in rows as well; and once
+// without.
+TEST_F(compile_cuda_test, pairs_of_halves) {
   auto text = [](const std::string& math) {
     return "autoperfect.kernel 1\nkernel @y {\n  abi {\n    in %x: bf16[?i,4096] row\n    in %w: bf16[4096] "
            "row\n"
@@ -209,21 +210,27 @@ TEST_F(compile_cuda_test, pairs_of_bf16) {
       {"    %a[i,j] = greater %x[i,j], %w[j] : bool\n    %y[i,j] = select %a[i,j], %x[i,j], 0.0 : bf16\n",
        false},
   };
-  for (auto& [math, pairs] : cases) {
-    auto kernel = parse_kernel(text(math));
-    ASSERT_TRUE(kernel.ok()) << format(kernel.errors());
-    int with = 0, without = 0;
-    for (auto& candidate : generate_schedules(*kernel, *find_target("cuda.sm_90"))) {
-      ++(candidate.provenance.ends_with(" pairs") ? with : without);
-      for (int capability : {80, 90}) {
-        auto binary = compile_cuda(candidate.source, capability);
-        EXPECT_TRUE(binary.ok()) << format(binary.errors()) << candidate.source;
+  auto of = [](std::string text, const std::string& half) {
+    for (size_t at = 0; (at = text.find("bf16", at)) != std::string::npos;)
+      text.replace(at, 4, half), at += half.size();
+    return text;
+  };
+  for (const char* half : {"bf16", "f16"})
+    for (auto& [math, pairs] : cases) {
+      auto kernel = parse_kernel(of(text(math), half));
+      ASSERT_TRUE(kernel.ok()) << format(kernel.errors());
+      int with = 0, without = 0;
+      for (auto& candidate : generate_schedules(*kernel, *find_target("cuda.sm_90"))) {
+        ++(candidate.provenance.ends_with(" pairs") ? with : without);
+        for (int capability : {80, 90}) {
+          auto binary = compile_cuda(candidate.source, capability);
+          EXPECT_TRUE(binary.ok()) << format(binary.errors()) << candidate.source;
+        }
       }
+      EXPECT_EQ(with > 0, pairs) << math;
+      EXPECT_GE(without, 1) << math;
+      if (pairs) EXPECT_EQ(without, 1) << math;
     }
-    EXPECT_EQ(with > 0, pairs) << math;
-    EXPECT_GE(without, 1) << math;
-    if (pairs) EXPECT_EQ(without, 1) << math;
-  }
 }
 
 }  // namespace

@@ -1,108 +1,151 @@
-// CUDA prelude, part 5: two neighbouring bf16 in one word, so that one text of an operation computes both. Sums,
-// differences and products that are rounded to bf16 are one instruction for two; the same as in f32, which has more
-// than twice the digits, and rounded after.
+// CUDA prelude, part 5: two neighbouring elements of a half dtype in one word, so that one text of an
+// operation computes both. Sums, differences and products, with their rounding, are one instruction for two;
+// they are the same in f32 and rounded after, because f32 has two digits more than twice those of a half.
 
 namespace ap {
 
-struct bf16x2 {
+template <class H>
+struct Two {
   u32 raw;  // the first element is the low half
 };
-struct f32x2 {
-  float low, high;
+struct TwoF32 {
+  float first, second;
 };
 
-float low(bf16x2 x) {
+float first(Two<bf16> x) {
   return __uint_as_float(x.raw << 16);
 }
-float high(bf16x2 x) {
+float second(Two<bf16> x) {
   return __uint_as_float(x.raw & 0xffff0000u);
 }
-float low(f32x2 x) {
-  return x.low;
+float first(Two<f16> x) {
+  return from_f16(u16(x.raw));
 }
-float high(f32x2 x) {
-  return x.high;
+float second(Two<f16> x) {
+  return from_f16(u16(x.raw >> 16));
 }
-float low(vf x) {
+float first(TwoF32 x) {
+  return x.first;
+}
+float second(TwoF32 x) {
+  return x.second;
+}
+float first(vf x) {
   return x;
 }
-float high(vf x) {
+float second(vf x) {
   return x;
 }
 
-bf16x2 round_bf16(f32x2 x) {
+Two<bf16> round_bf16(TwoF32 x) {
   u32 rounded;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(rounded) : "f"(x.high), "f"(x.low));
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(rounded) : "f"(x.second), "f"(x.first));
   return {rounded};
 }
-// Of one that is a bf16 already.
-bf16x2 twice(vf x) {
-  u32 bits = __float_as_uint(x);
-  return {bits >> 16 | (bits & 0xffff0000u)};
-}
-bf16x2 twice(bf16x2 x) {
-  return x;
+Two<f16> round_f16(TwoF32 x) {
+  u32 rounded;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(rounded) : "f"(x.second), "f"(x.first));
+  return {rounded};
 }
 
-// a * b + c, and what becomes of it when it is not rounded: a number of more digits.
+// a * b + c, and its two numbers before they are rounded.
+template <class H>
 struct Unrounded {
-  bf16x2 a, b, c;
+  Two<H> a, b, c;
 };
-constexpr u32 one = 0x3f803f80u, minus_one = 0xbf80bf80u, minus_zero = 0x80008000u;
-bf16x2 round_bf16(Unrounded x) {
+template <class H>
+float first(Unrounded<H> x) {
+  return fma(first(x.a), first(x.b), first(x.c));
+}
+template <class H>
+float second(Unrounded<H> x) {
+  return fma(second(x.a), second(x.b), second(x.c));
+}
+Two<bf16> round_bf16(Unrounded<bf16> x) {
   u32 rounded;
   asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(rounded) : "r"(x.a.raw), "r"(x.b.raw), "r"(x.c.raw));
   return {rounded};
 }
-float low(Unrounded x) {
-  return fma(low(x.a), low(x.b), low(x.c));
-}
-float high(Unrounded x) {
-  return fma(high(x.a), high(x.b), high(x.c));
+Two<f16> round_f16(Unrounded<f16> x) {
+  u32 rounded;
+  asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(rounded) : "r"(x.a.raw), "r"(x.b.raw), "r"(x.c.raw));
+  return {rounded};
 }
 
-template <class A, class B>
-struct only_pairs {};
+// Of a number that is one of the half dtype already.
+template <class H>
+struct Half {};
 template <>
-struct only_pairs<bf16x2, bf16x2> {
-  using sum = Unrounded;
+struct Half<bf16> {
+  static constexpr u32 one = 0x3f803f80u, minus_one = 0xbf80bf80u;
+  static Two<bf16> both(vf x) {
+    u32 bits = __float_as_uint(x);
+    return {bits >> 16 | (bits & 0xffff0000u)};
+  }
+  static Two<bf16> rounded(TwoF32 x) { return round_bf16(x); }
 };
 template <>
-struct only_pairs<bf16x2, vf> {
-  using sum = Unrounded;
+struct Half<f16> {
+  static constexpr u32 one = 0x3c003c00u, minus_one = 0xbc00bc00u;
+  static Two<f16> both(vf x) { return round_f16(TwoF32{x, x}); }
+  static Two<f16> rounded(TwoF32 x) { return round_f16(x); }
 };
-template <>
-struct only_pairs<vf, bf16x2> {
-  using sum = Unrounded;
-};
-template <class A, class B>
-typename only_pairs<A, B>::sum operator+(A a, B b) {
-  return {twice(a), {one}, twice(b)};
+constexpr u32 minus_zero = 0x80008000u;
+template <class H>
+Two<H> twice(Two<H> x) {
+  return x;
 }
-template <class A, class B>
-typename only_pairs<A, B>::sum operator-(A a, B b) {
-  return {twice(b), {minus_one}, twice(a)};
+template <class H>
+Two<H> twice(vf x) {
+  return Half<H>::both(x);
 }
-template <class A, class B>
-typename only_pairs<A, B>::sum operator*(A a, B b) {
-  return {twice(a), twice(b), {minus_zero}};
+
+// An operation of two pairs, or of a pair and what is the same for both.
+#define AP_OF_TWO_PAIRS(Result, name, ...) \
+  template <class H>                       \
+  Result name(Two<H> a, Two<H> b) {        \
+    __VA_ARGS__                            \
+  }                                        \
+  template <class H>                       \
+  Result name(Two<H> a, vf b) {            \
+    __VA_ARGS__                            \
+  }                                        \
+  template <class H>                       \
+  Result name(vf a, Two<H> b) {            \
+    __VA_ARGS__                            \
+  }
+AP_OF_TWO_PAIRS(Unrounded<H>, operator+, return {twice<H>(a), {Half<H>::one}, twice<H>(b)};)
+AP_OF_TWO_PAIRS(Unrounded<H>, operator-, return {twice<H>(b), {Half<H>::minus_one}, twice<H>(a)};)
+AP_OF_TWO_PAIRS(Unrounded<H>, operator*, return {twice<H>(a), twice<H>(b), {minus_zero}};)
+#define AP_ONE_BY_ONE(name) return {name(first(a), first(b)), name(second(a), second(b))};
+AP_OF_TWO_PAIRS(TwoF32, bf16_quotient, AP_ONE_BY_ONE(bf16_quotient))
+AP_OF_TWO_PAIRS(TwoF32, f16_quotient, AP_ONE_BY_ONE(f16_quotient))
+AP_OF_TWO_PAIRS(TwoF32, sigmoid_of, AP_ONE_BY_ONE(sigmoid_of))
+#define AP_EXACT(name) return Half<H>::rounded(TwoF32{name(first(a), first(b)), name(second(a), second(b))});
+AP_OF_TWO_PAIRS(Two<H>, maximum, AP_EXACT(maximum))
+AP_OF_TWO_PAIRS(Two<H>, minimum, AP_EXACT(minimum))
+
+template <class H>
+TwoF32 operator*(Unrounded<H> a, Two<H> b) {
+  return {first(a) * first(b), second(a) * second(b)};
 }
-f32x2 operator*(Unrounded a, bf16x2 b) {
-  return {low(a) * low(b), high(a) * high(b)};
+template <class H>
+TwoF32 operator/(vf a, Two<H> b) {
+  return {a / first(b), a / second(b)};
 }
-f32x2 operator/(vf a, bf16x2 b) {
-  return {a / low(b), a / high(b)};
-}
-bf16x2 operator-(bf16x2 x) {
+template <class H>
+Two<H> operator-(Two<H> x) {
   return {x.raw ^ 0x80008000u};
 }
-bf16x2 abs(bf16x2 x) {
+template <class H>
+Two<H> abs(Two<H> x) {
   return {x.raw & 0x7fff7fffu};
 }
 
-#define AP_OF_PAIRS(name)                \
-  f32x2 name(bf16x2 x) {                 \
-    return {name(low(x)), name(high(x))}; \
+#define AP_OF_PAIRS(name)                     \
+  template <class H>                          \
+  TwoF32 name(Two<H> x) {                     \
+    return {name(first(x)), name(second(x))}; \
   }
 AP_OF_PAIRS(exp)
 AP_OF_PAIRS(expm1)
@@ -116,34 +159,14 @@ AP_OF_PAIRS(cos)
 AP_OF_PAIRS(erf)
 AP_OF_PAIRS(sqrt)
 
-#define AP_OF_TWO_PAIRS(name)                                            \
-  template <class A, class B, class Pair = typename only_pairs<A, B>::sum> \
-  f32x2 name(A a, B b) {                                                 \
-    return {name(low(a), low(b)), name(high(a), high(b))};               \
-  }
-AP_OF_TWO_PAIRS(bf16_quotient)
-AP_OF_TWO_PAIRS(sigmoid_of)
-template <class A, class B, class Pair = typename only_pairs<A, B>::sum>
-bf16x2 maximum(A a, B b) {
-  return round_bf16(f32x2{maximum(low(a), low(b)), maximum(high(a), high(b))});
-}
-template <class A, class B, class Pair = typename only_pairs<A, B>::sum>
-bf16x2 minimum(A a, B b) {
-  return round_bf16(f32x2{minimum(low(a), low(b)), minimum(high(a), high(b))});
-}
-
 // In memory.
-template <int N>
-bf16x2 pair(const Pack<bf16, N>& pack, int l) {
+template <class H, int N>
+Two<H> pair(const Pack<H, N>& pack, int l) {
   return {((const u32*)&pack)[l / 2]};
 }
-template <int N>
-void put_pair(Pack<bf16, N>& pack, int l, bf16x2 x) {
+template <class H, int N>
+void put_pair(Pack<H, N>& pack, int l, Two<H> x) {
   ((u32*)&pack)[l / 2] = x.raw;
-}
-template <int N>
-void put_pair(Pack<bf16, N>& pack, int l, vf x) {
-  put_pair(pack, l, twice(x));
 }
 
 }  // namespace ap

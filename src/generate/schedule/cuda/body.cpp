@@ -169,8 +169,10 @@ std::string Body::elements(int sweep, int depth, const std::string& guard) const
 std::string Body::declare_kept(int depth) const {
   std::string text, packs_kept = "[" + std::to_string(mapping_.kept) + "]";
   for (int v : passes_.kept)
-    text += indent(depth) + (mapping_.pairs ? "ap::bf16x2" : vector_type(kernel_.values[v].dtype)) + " " +
-            id("k", v) + packs_kept + (mapping_.pairs ? "[P / 2];\n" : "[P];\n");
+    text += indent(depth) +
+            (mapping_.pairs ? "ap::Two<" + element_type(kernel_.values[v].dtype) + ">"
+                            : vector_type(kernel_.values[v].dtype)) +
+            " " + id("k", v) + packs_kept + (mapping_.pairs ? "[P / 2];\n" : "[P];\n");
   for (size_t a = 0; a < nest_.accesses.size(); ++a)
     if (kept(static_cast<int>(a)))
       text += indent(depth) + "ap::Pack<" +

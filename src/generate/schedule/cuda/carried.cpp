@@ -68,7 +68,7 @@ void Body::accumulate(Scope& scope, int v) const {
   auto text = text_of(v);
   x = convert(operand_dtype(kernel_, value, 0), text.accumulate, x);
   if (scope.pairs) {
-    for (const char* half : {"ap::low(", "ap::high("})
+    for (const char* half : {"ap::first(", "ap::second("})
       scope.statement(a + " = " + step(v, a, half + x + ")") + ";");
     return;
   }

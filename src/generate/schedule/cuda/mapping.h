@@ -24,7 +24,7 @@ struct Mapping {
   int steps = 1;       // packs in flight in one thread
   int64_t slices = 1;  // blocks that share a unit's sweep, each with a partial result
   bool once = false;   // what is moved passes by the caches
-  bool pairs = false;  // two neighbouring bf16 in one word are computed at once
+  bool pairs = false;  // two neighbours of a half dtype in one word are computed at once
   std::string text() const;
 };
 

@@ -1,5 +1,5 @@
-// Which kernels can compute two neighbouring elements in one word: those of bf16 alone, with operations that
-// the prelude's 04_pairs.h has.
+// Which kernels can compute two neighbouring elements in one word: those of one half dtype, with operations
+// that the prelude's 04_pairs.h has.
 #include <algorithm>
 
 #include "generate/schedule/cuda/mapping.h"
@@ -49,10 +49,12 @@ bool is_folded(const KernelValue& value) {
 bool computes_pairs(const Kernel& kernel, const Nest& nest, const Passes& passes, int pack) {
   if (pack % 2 || nest.vector_group < 0 || nest.columns()) return false;
   if (!nest.groups[nest.vector_group].size.is_multiple_of(pack)) return false;
+  Dtype half = kernel.buffers[0].type.dtype;
+  if (!is_half(half)) return false;
   auto is_here = [&](const KernelOperand& operand, Dtype dtype) {
     if (operand.kind == KernelOperand::Kind::value || operand.kind == KernelOperand::Kind::literal)
-      return dtype == Dtype::bf16;
-    if (operand.kind != KernelOperand::Kind::load || dtype != Dtype::bf16) return false;
+      return dtype == half;
+    if (operand.kind != KernelOperand::Kind::load || dtype != half) return false;
     auto& access = nest.accesses[nest.access_of(operand)];
     bool still = access.strides[nest.vector_group].is(0) && access.gathers.empty() && access.guards.empty();
     return still || moves_packs(kernel, nest, passes, access, pack);
@@ -61,7 +63,7 @@ bool computes_pairs(const Kernel& kernel, const Nest& nest, const Passes& passes
     auto& value = kernel.values[v];
     bool reduces = is_reduction(value);
     if (!reduces && !passes.varies[v]) continue;
-    if (reduces ? !is_folded(value) : value.dtype != Dtype::bf16 || !has_pairs(value)) return false;
+    if (reduces ? !is_folded(value) : value.dtype != half || !has_pairs(value)) return false;
     bool varies = false;
     for (size_t i = 0; i < value.operands.size(); ++i) {
       auto& operand = value.operands[i];
