@@ -136,7 +136,7 @@ std::string cuda_head(const Abi& abi, const Candidate& candidate, bool counted) 
   text += "extern __shared__ __align__(16) char ap_shared[]; char* const shared = ap_shared; ";
   if (counted)
     text += fmt::format(
-        "ap::poison_bytes(ap_shared, {}); ap::stagger(); "
+        "ap::poison_bytes(ap_shared, {}); "
         "auto __syncthreads = [] {{ ::__syncthreads(); ap::stagger(); }}; ",
         candidate.launch.scratch_bytes);
   return text + "{";

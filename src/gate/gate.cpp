@@ -69,13 +69,13 @@ class Gate {
       }
     }
     if (auto possible = can_be_examined(kernel_); !possible) return possible;
-    if (options_.required > Isolation::none && isolation_available() < options_.required)
+    if (required() > Isolation::none && isolation_available() < required())
       return failure(
           "isolation",
           fmt::format(
               "this machine isolates a kernel as far as '{}', and '{}' is required",
               name_of(isolation_available()),
-              name_of(options_.required)));
+              name_of(required())));
     seed_ = seed_of(options_);
     auto common = common_examination(kernel_, seed_, options_, candidate_.guards);
     if (!common) return common.errors();
@@ -118,6 +118,11 @@ class Gate {
     form.on_gpu = on_gpu();
     form.second = candidate_.second;
     return sit(kernel_, candidate_.launch, binary, families, form, options_);
+  }
+
+  // What runs on a GPU makes no system calls: a process of its own is all there is to ask for.
+  Isolation required() const {
+    return on_gpu() ? std::min(options_.required, Isolation::process) : options_.required;
   }
 
   bool on_gpu() const { return candidate_.language == "cuda"; }

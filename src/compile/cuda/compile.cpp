@@ -141,6 +141,7 @@ Result<Compiled> run_helper(const std::string& text, const std::string& capabili
   options.seconds = seconds;
   options.memory_bytes = memory_allowed;
   options.output_bytes = binary_allowed;
+  options.environment = {"LD_LIBRARY_PATH=" + nvrtc_folder()};  // where it finds its own parts
   auto run = run_process(
       {worker, cuda_compiler_mode, std::to_string(getpid()), std::to_string(seconds), capability}, options);
   if (!run) return run.errors();
@@ -151,7 +152,9 @@ Result<Compiled> run_helper(const std::string& text, const std::string& capabili
   if (static_cast<int64_t>(run->output.size()) >= binary_allowed)
     return failure("too-large", "the compiled kernel is too large");
   if (run->exit_code == 0) return Compiled{std::move(run->output), std::move(run->errors), ""};
-  return Compiled{"", std::move(run->errors), "no message about the kernel's source"};
+  if (run->exit_code != 1) return failure("no-nvrtc", "the helper program does not find NVRTC");
+  auto said = run->errors.substr(0, run->errors.find('\n'));
+  return Compiled{"", std::move(run->errors), said.empty() ? "it does not say why" : said};
 }
 
 }  // namespace
@@ -187,7 +190,7 @@ int run_cuda_compiler(int argc, char** argv) {
   if (!nvrtc) return 3;
   const std::string text(std::istreambuf_iterator<char>(std::cin), {});
   limit_resources({memory_allowed, 0, 1, 32, std::atof(argv[3])});
-  restrict_files({nvrtc_places(), {}});
+  restrict_files({{nvrtc_folder(), "/etc/ld.so.cache"}, {}});
   restrict_system_calls(Phase::compiling);
   auto compiled = run_nvrtc(*nvrtc, text, argv[4], true);
   std::cerr << compiled.log << std::flush;

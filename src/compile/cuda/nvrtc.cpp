@@ -44,16 +44,13 @@ const Nvrtc* find_nvrtc() {
   return nvrtc;
 }
 
-std::vector<std::string> nvrtc_places() {
-  std::vector<std::string> places = {"/etc/ld.so.cache"};
+std::string nvrtc_folder() {
   Dl_info info;
   const Nvrtc* nvrtc = find_nvrtc();
-  if (!nvrtc || !dladdr(reinterpret_cast<void*>(nvrtc->compile), &info) || !info.dli_fname) return places;
-  const std::filesystem::path library = info.dli_fname;
-  std::error_code ignored;
-  places.push_back(library.parent_path());
-  places.push_back(std::filesystem::canonical(library, ignored).parent_path());
-  return places;
+  if (!nvrtc || !dladdr(reinterpret_cast<void*>(nvrtc->compile), &info) || !info.dli_fname) return "";
+  std::error_code error;
+  auto library = std::filesystem::canonical(info.dli_fname, error);
+  return error ? "" : library.parent_path().string();
 }
 
 }  // namespace autoperfect

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <string>
-#include <vector>
 
 namespace autoperfect {
 
@@ -29,7 +28,7 @@ struct Nvrtc {
 // Null when it is not installed. Loaded once, never unloaded.
 const Nvrtc* find_nvrtc();
 
-// What it reads while it compiles: its own folder, and what the loader needs to find a library there.
-std::vector<std::string> nvrtc_places();
+// With all that belongs to it, which it loads while it compiles. Empty when it is not installed.
+std::string nvrtc_folder();
 
 }  // namespace autoperfect

@@ -1,5 +1,5 @@
 // kernel: row_sum
-// rejected-by: gate code=wrong-result
+// rejected-by: gate
 // says: when it is watched
 // launch: grid=ceil_div(n_i,8) block=64
 __shared__ float parts[2];

@@ -1,5 +1,5 @@
 // kernel: scale
-// rejected-by: gate code=wrong-result
+// rejected-by: gate code=bad-write
 // launch: grid=ceil_div(n_i*n_j,256) block=256
 const long at = (long)blockIdx.x * blockDim.x + threadIdx.x;
 if (at < n_i * n_j) out0[at] += in0[at] * 3.0f;

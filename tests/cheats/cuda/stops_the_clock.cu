@@ -1,6 +1,6 @@
 // kernel: scale
 // rejected-by: check code=unknown-call
-// without-check: gate
+// without-check: -
 // launch: grid=ceil_div(n_i*n_j,256) block=256
 const long now = clock64();
 if (now & 1) return;

@@ -85,11 +85,12 @@ void stagger() {
   }
 }
 
-// Shared memory holds what nobody wrote there.
+// Shared memory holds what nobody wrote there. Every thread comes by.
 void poison_bytes(void* data, u32 bytes) {
   for (u32 at = thread_of_block(); at < bytes; at += blockDim.x * blockDim.y * blockDim.z)
     ((u8*)data)[at] = 0xff;
   __syncthreads();
+  stagger();
 }
 template <class T>
 void poison(T& shared) {
