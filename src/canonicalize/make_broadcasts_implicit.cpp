@@ -11,11 +11,16 @@ Shape without_leading_ones(const Shape& shape) {
   return {std::find_if(shape.begin(), shape.end(), [](int64_t n) { return n != 1; }), shape.end()};
 }
 
+// A list of constants takes any shape; complex ones are left as they are.
+bool is_respelled(const Rewriter& to, ValueId v) {
+  return to.producer(v, Op::constant) && to.type(v).dtype != Dtype::c64;
+}
+
 // What a reshape, or a list of constants, may be a reshape to for an op that adds leading ones by itself up
 // to `rank`: the shape it had before, if that differs by leading ones only, or the shape without them.
 Shape least_shape(const Rewriter& to, ValueId v, size_t rank) {
   const Shape& shape = to.shape(v);
-  if (to.producer(v, Op::constant)) return without_leading_ones(shape);
+  if (is_respelled(to, v)) return without_leading_ones(shape);
   const Node* view = to.producer(v, Op::reshape);
   if (!view) return shape;
   const Shape& before = to.shape(view->operands[0]);

@@ -159,14 +159,31 @@ std::string Body::elements(int sweep, bool tail, int depth) const {
     }
   for (int v : passes_.reductions[sweep])
     arg(v) ? accumulate_position(scope, v) : accumulate(scope, v);
-  for (int v : passes_.outputs[sweep]) {
-    std::string name = element_value(scope, v);
-    int access = nest_.store_of(kernel_.values[v]);
-    scope.statement(
-        store_along(nest_.accesses[access], id("q", access), name, tail, choice_.stream && !tail));
-  }
+  for (int v : passes_.outputs[sweep])
+    if (nest_.along_lanes(kernel_.values[v])) store_element(scope, v);
   if (choice_.prefetch && !tail && (nest_.columns() || sweep + 1 == passes_.count))
     scope.text += prefetches(depth);
+  return scope.text;
+}
+
+void Body::store_element(Scope& scope, int v) const {
+  std::string name = element_value(scope, v);
+  int access = nest_.store_of(kernel_.values[v]);
+  scope.statement(
+      store_along(nest_.accesses[access], id("q", access), name, scope.tail, choice_.stream && !scope.tail));
+}
+
+bool Body::has_elements(int sweep) const {
+  auto& outputs = passes_.outputs[sweep];
+  return !passes_.reductions[sweep].empty() || std::any_of(outputs.begin(), outputs.end(), [&](int v) {
+    return nest_.along_lanes(kernel_.values[v]);
+  });
+}
+
+std::string Body::scalars(int sweep, int depth) const {
+  Scope scope{sweep, false, depth};
+  for (int v : passes_.outputs[sweep])
+    if (!nest_.along_lanes(kernel_.values[v])) store_element(scope, v);
   return scope.text;
 }
 

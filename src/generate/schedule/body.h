@@ -33,7 +33,11 @@ class Body {
   // Values of the unit that are ready after that many sweeps. Of columns they are vectors at j (tail: n lanes
   // of them). scalars_only: those without any axis.
   std::string unit_values(int after, int depth, bool tail = false, bool scalars_only = false) const;
+  bool has_elements(int sweep) const;                           // anything along the lanes
   std::string elements(int sweep, bool tail, int depth) const;  // one vector at j; tail: n elements of it
+  // Outputs that vary over the inner groups and not along the lanes: stored once, after all lanes have read
+  // what may lie in the same memory.
+  std::string scalars(int sweep, int depth) const;
   // The same of a single value, which gets its name v<k> and is not stored.
   std::string element(int value, bool tail, int depth) const;
 
@@ -58,6 +62,7 @@ class Body {
   std::string element_operand(Scope& scope, const KernelValue& value, int operand) const;
   std::string element_value(Scope& scope, int v) const;
   std::string element_expression(Scope& scope, int v) const;
+  void store_element(Scope& scope, int v) const;
   std::string load_element(Scope& scope, int access) const;
   std::string load_unit(int access, bool tail) const;
   std::string load_along(

@@ -91,6 +91,7 @@ void PassFinder::walk(int v, int sweep, Keep keep, std::vector<int>& first_sweep
   seen[v] = true;
   Dtype dtype = kernel_.values[v].dtype;
   bool fits = dtype == Dtype::f32 || is_half(dtype);
+  fits = fits && nest_.along_lanes(kernel_.values[v]);
   bool again = first_sweep[v] >= 0 && first_sweep[v] < sweep;
   if (again && fits && (keep == Keep::everything || costly_[v])) {
     passes_.kept_in[v] = first_sweep[v];

@@ -101,7 +101,13 @@ void Writer::sweep(int s, bool accumulators_outside) {
   }
   begin_block("");
   source_ += body_.inner_pointers(depth_) + body_.inner_ranges(depth_) + body_.declare_carries(s, depth_);
-  vector_loop(s);
+  if (body_.has_elements(s)) vector_loop(s);
+  if (auto scalars = body_.scalars(s, depth_ + 1); !scalars.empty()) {
+    begin_block("");
+    line("const long j = 0;");
+    source_ += scalars;
+    end_block();
+  }
   end_block();
   for (size_t k = 0; k < nest_.inner_groups.size(); ++k)
     end_block();
