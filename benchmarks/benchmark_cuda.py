@@ -17,21 +17,18 @@ mx.compile by geometric mean, none slower. Each row that misses is named.
 """
 
 import argparse
-import concurrent.futures
+import functools
 import json
-import multiprocessing
 import os
 import pathlib
-import shutil
 import sys
-import tempfile
 import time
 import traceback
-from concurrent.futures.process import BrokenProcessPool
 
 import cuda_report
 import cuda_rows
 import device_time
+import fill
 import machine
 import mlx.core as mx
 import product
@@ -49,11 +46,11 @@ def options():
     parser.add_argument("--only", nargs="+", metavar="NAME")
     parser.add_argument("--groups", nargs="+", choices=cuda_rows.GROUPS, default=list(cuda_rows.GROUPS))
     parser.add_argument("--dtypes", nargs="+", choices=["f32", "bf16", "f16"], help="of the rows that come in several")
-    parser.add_argument("--fill", type=int, default=max(1, min(12, (os.cpu_count() or 2) - 2)), metavar="PROCESSES",
+    parser.add_argument("--fill", type=int, default=max(1, min(15, (os.cpu_count() or 2) - 1)), metavar="PROCESSES",
                         help="that compile and tune first (default %(default)s; 0: none, rows do so as they come)")
     parser.add_argument("--fill-only", action="store_true", help="measure nothing")
     parser.add_argument("--seconds", type=float, default=86400, metavar="S",
-                        help="no row is begun later than this, and filling ends at two fifths of it")
+                        help="no row is begun later than this, and filling ends before half of it")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE")
     parser.add_argument("--report", type=pathlib.Path, metavar="FILE")
     parser.add_argument("--plot", type=pathlib.Path, metavar="FILE", help="an SVG or PNG (needs matplotlib)")
@@ -80,67 +77,25 @@ def use_device(chosen):
     mx.set_default_device(mx.cpu if chosen.dry_run else mx.gpu)
 
 
-def mlx_kernels():
-    """The folder of kernels that MLX has compiled."""
-    default = pathlib.Path(tempfile.gettempdir(), "mlx", mx.__version__, "ptx")
-    return pathlib.Path(os.environ.setdefault("MLX_PTX_CACHE_DIR", str(default)))
-
-
-def start_filling(parts):
-    """Of a process that fills: MLX's folder is not made for several that write it at once, so each has a copy."""
-    own = pathlib.Path(parts, str(os.getpid()))
-    own.mkdir(parents=True)
-    if mlx_kernels().is_dir():
-        shutil.copytree(mlx_kernels(), own, dirs_exist_ok=True)
-    os.environ["MLX_PTX_CACHE_DIR"] = str(own)
-
-
-def warm_one(chosen, place):
-    """In a process of its own: (what, seconds, why it failed)."""
+def warm(chosen, task):
+    """Compiles and tunes one row, or a part of decoding; in a process of its own."""
     use_device(chosen)
     mx.set_cache_limit(1 << 30)
-    start, failure = time.perf_counter(), ""
-    rows = selected(chosen)
-    name = DECODE if place == DECODE else rows[place].label
-    try:
-        if place == DECODE:
-            whole_programs.warm_decode(shrink(chosen))
-        else:
-            cuda_rows.warm(rows[place])
-    except Exception as error:  # the row says why when it is measured
-        failure = f"{type(error).__name__}: {error}"[:200]
+    if task.startswith(DECODE):
+        whole_programs.warm_decode(shrink(chosen), task.removeprefix(f"{DECODE}: "))
+    else:
+        cuda_rows.warm(next(row for row in selected(chosen) if row.label == task))
     mx.clear_cache()
     torch_programs.release()
-    return name, time.perf_counter() - start, failure
 
 
-def fill(chosen):
-    """Compiles and tunes all rows in several processes; those that time kernels take turns."""
-    rows = selected(chosen)
-    last = {"large": 1, "small": 2, "softmax": 2}  # whole programs and hot functions take longest
-    places = sorted(range(len(rows)), key=lambda place: last.get(rows[place].group, 0))
-    places = [DECODE] * wants_decode(chosen) + places
-    start, taken = time.perf_counter(), []
-    context = multiprocessing.get_context("spawn")
-    parts = tempfile.TemporaryDirectory(prefix="mlx-kernels-")
-    arguments = {"mp_context": context, "initializer": start_filling, "initargs": (parts.name,)}
-    with parts, concurrent.futures.ProcessPoolExecutor(chosen.fill, **arguments) as pool:
-        futures = [pool.submit(warm_one, chosen, place) for place in places]
-        try:
-            for future in concurrent.futures.as_completed(futures, timeout=0.4 * chosen.seconds):
-                name, seconds, failure = future.result()
-                taken.append((seconds, name))
-                if failure:
-                    print(f"fill: {name}: {failure}", flush=True)
-        except (concurrent.futures.TimeoutError, BrokenProcessPool) as error:
-            print(f"fill: ended early, {len(taken)} of {len(places)} are ready: {type(error).__name__}", flush=True)
-        pool.shutdown(wait=True, cancel_futures=True)
-        for part in pathlib.Path(parts.name).iterdir():
-            shutil.copytree(part, mlx_kernels(), dirs_exist_ok=True)
-    seconds = time.perf_counter() - start
-    slowest = ", ".join(f"{name} {seconds:.1f}" for seconds, name in sorted(taken, reverse=True)[:8])
-    print(f"filled by {chosen.fill} processes in {seconds:.1f} s; the longest, in seconds: {slowest}\n", flush=True)
-    return seconds
+def fill_all(chosen):
+    """(what is ready, seconds it took)"""
+    last = {"large": 1, "softmax": 2, "small": 1}  # whole programs and hot functions take longest
+    rows = sorted(selected(chosen), key=lambda row: (row.dtype == "f16", last.get(row.group, 0)))
+    tasks = [f"{DECODE}: {name}" for name in whole_programs.CONTENDERS] if wants_decode(chosen) else []
+    tasks += [row.label for row in rows]
+    return fill.fill(tasks, functools.partial(warm, chosen), chosen.fill, 0.45 * chosen.seconds)
 
 
 def about(chosen):
@@ -170,24 +125,31 @@ def attempt(group, name, measure):
 class Measurement:
     """Rows into the document, which is written after each."""
 
-    def __init__(self, chosen, document, end):
+    def __init__(self, chosen, document, end, ready):
         self.chosen, self.document, self.end = chosen, document, end
-        self.rows = selected(chosen)
+        self.rows = sorted(selected(chosen), key=lambda row: row.label not in ready)  # others take long
 
     def run(self):
         results = [(row, self.measure(row)) for row in self.rows if row.by_the_host]
         self.decode()
         rest = [row for row in self.rows if not row.by_the_host]
         for row in rest:
-            self.measure(row)
-        if len(rest) > 8 and self.in_time(rest[0]):  # does the run hold still?
-            again = attempt("large", rest[0].label, lambda: cuda_rows.measure(rest[0], self.chosen.rounds))
-            self.document["again"] = again
-            print(f"again:\n{cuda_report.line(again, self.document['copy'])}", flush=True)
+            if row.dtype != "f16":
+                self.measure(row)
+        if len(rest) > 8:
+            self.again(rest[0])
         for row, result in results:
             if result and result["correct"] and self.in_time(row):
                 attempt(row.group, row.label, lambda: cuda_rows.add_device_times_later(row, result))
-        self.write()
+        for row in rest:  # much like bf16
+            if row.dtype == "f16":
+                self.measure(row)
+
+    def again(self, row):
+        """One row a second time: does the run hold still?"""
+        if self.in_time(row):
+            self.document["again"] = attempt(row.group, row.label, lambda: cuda_rows.measure(row, self.chosen.rounds))
+            print(f"again:\n{cuda_report.line(self.document['again'], self.document['copy'])}", flush=True)
 
     def in_time(self, row):
         if time.perf_counter() <= self.end:
@@ -240,12 +202,13 @@ def run(chosen):
     for left_out in (torch_programs.WITHOUT, triton_programs.WITHOUT):
         if left_out:
             print(left_out)
+    ready = []
     if chosen.fill:
-        document["fill_seconds"] = fill(chosen)
+        ready, document["fill_seconds"] = fill_all(chosen)
     if chosen.fill_only:
         return
     print(cuda_report.HEAD)
-    measurement = Measurement(chosen, document, end)
+    measurement = Measurement(chosen, document, end, ready)
     measurement.run()
     document["seconds"] = time.perf_counter() - start
     measurement.write()

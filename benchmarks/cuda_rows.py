@@ -23,8 +23,8 @@ MEMORY_BOUND = [
     "layer_norm", "residual_rms_norm", "softmax", "log_softmax", "logsumexp", "masked_softmax",
 ]  # fmt: skip
 # Helion's set is (4096, 128 i) for i from 2 to 99: a part of it, small ones denser.
-SOFTMAX_COLUMNS = [128 * i for i in (2, 4, 8, 12, 16, 24, 32, 48, 64, 79, 99)]
-SOFTMAX_BF16 = [128 * i for i in (2, 8, 32, 99)]
+SOFTMAX_COLUMNS = [128 * i for i in (2, 4, 8, 16, 24, 32, 48, 64, 99)]
+SOFTMAX_BF16 = [128 * i for i in (2, 32, 99)]
 GROUPS = ("large", "hot", "whole", "small", "softmax", "decode")
 ALLOWED = {mx.float32: 2.0**12, mx.float16: 2.0**6, mx.bfloat16: 2.0**6}  # units: the gate has judged by the oracle
 ROTATED_BYTES, MOST_SETS = 200 << 20, 24  # arguments taken in turn are more than L2 holds

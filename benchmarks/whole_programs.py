@@ -167,21 +167,24 @@ def forced_logits_growing(model):
     return logits
 
 
-def decoders(shrink):
-    """{name: (decode, forced logits)}, the compiled step, sizes."""
+OWN_CACHE = "mlx-lm's own cache, eager"
+CONTENDERS = {"eager": lambda step: step, "mx.compile": mx.compile, "ours": product.compile}
+
+
+def decoders(shrink, names=CONTENDERS):
+    """{name: (decode, forced logits)}, the compiled steps, sizes."""
     model, sizes = small_model(shrink)
     step = step_of(model)
-    steps = {"eager": step, "mx.compile": mx.compile(step), "ours": product.compile(step)}
-    found = {"mlx-lm's own cache, eager": (lambda: decode_growing(model), lambda: forced_logits_growing(model))}
+    steps = {name: CONTENDERS[name](step) for name in names}
+    found = {OWN_CACHE: (lambda: decode_growing(model), lambda: forced_logits_growing(model))}
     for name, one in steps.items():
         found[name] = (lambda one=one: decode_fixed(one, sizes), lambda one=one: forced_logits(one, sizes))
-    return found, steps["ours"], sizes
+    return found, steps, sizes
 
 
-def warm_decode(shrink=1):
+def warm_decode(shrink, name):
     if llama:
-        for _, logits in decoders(shrink)[0].values():
-            mx.eval(logits())
+        mx.eval(decoders(shrink, [name])[0][name][1]())
 
 
 def measure_decode(shrink=1):
@@ -189,10 +192,10 @@ def measure_decode(shrink=1):
     if not llama:
         print(f"decoding left out: {WITHOUT}")
         return None
-    found, fast, sizes = decoders(shrink)
+    found, steps, sizes = decoders(shrink)
     logits = {name: forced() for name, (_, forced) in found.items()}
     apart = {name: distance(one, logits["eager"]) for name, one in logits.items()}
-    outcomes = product.outcomes(fast)
+    outcomes = product.outcomes(steps["ours"])
     row = {
         "group": "decode",
         "name": f"{sizes.num_hidden_layers} layers of width {sizes.hidden_size}, vocabulary {sizes.vocab_size}",

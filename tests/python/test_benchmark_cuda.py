@@ -93,5 +93,5 @@ def test_a_dry_run_writes_what_the_report_reads(root, tmp_path):
     ], done.stdout + done.stderr  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert set(document["rows"][0]["seconds"]) >= {"eager", "mx.compile", "built in", "ours"}
-    assert "filled by 1 processes" in done.stdout
+    assert "2 of 2 filled by 1 processes" in done.stdout
     assert "rms_norm f32 32x64" in cuda_report.markdown(document)
