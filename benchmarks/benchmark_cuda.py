@@ -19,6 +19,7 @@ mx.compile by geometric mean, none slower. Each row that misses is named.
 import argparse
 import functools
 import json
+import math
 import os
 import pathlib
 import sys
@@ -38,6 +39,7 @@ import whole_programs
 
 DECODE = "decode"
 SHRUNK = 64  # of a dry run
+HUGE = 1 << 30  # elements
 
 
 def options():
@@ -92,7 +94,8 @@ def warm(chosen, task):
 def fill_all(chosen):
     """(what is ready, seconds it took)"""
     last = {"large": 1, "softmax": 2, "small": 1}  # whole programs and hot functions take longest
-    rows = sorted(selected(chosen), key=lambda row: (row.dtype == "f16", last.get(row.group, 0)))
+    rows = [row for row in selected(chosen) if math.prod(row.size) < HUGE]  # beside others they lack memory
+    rows.sort(key=lambda row: (row.dtype == "f16", last.get(row.group, 0)))
     tasks = [f"{DECODE}: {name}" for name in whole_programs.CONTENDERS] if wants_decode(chosen) else []
     tasks += [row.label for row in rows]
     return fill.fill(tasks, functools.partial(warm, chosen), chosen.fill, 0.45 * chosen.seconds)
