@@ -45,7 +45,9 @@ def share(row, copy, take=cold):
 
 
 def mean_ratio(rows, names=EVERYBODY, take=wall):
-    return statistics.geometric_mean(ratio(row, names, take) for row in rows)
+    """Of the rows that have both times; a slope may be too short to be told from nothing."""
+    ratios = [value for row in rows if (value := ratio(row, names, take)) > 0]
+    return statistics.geometric_mean(ratios) if ratios else math.nan
 
 
 # --- while it runs ---------------------------------------------------------------------------------------------------

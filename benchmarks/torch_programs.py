@@ -6,9 +6,12 @@ import numpy as np
 try:
     import torch
     import torch.nn.functional as F
-    WITHOUT = ""
+
+    WITHOUT = "" if torch.cuda.is_available() else "torch.compile is left out: PyTorch sees no GPU"
 except ImportError as missing:
-    torch, WITHOUT = None, f"torch.compile is left out: PyTorch is not installed ({missing})"
+    WITHOUT = f"torch.compile is left out: PyTorch is not installed ({missing})"
+if WITHOUT:
+    torch = None
 
 
 def about():

@@ -1,14 +1,17 @@
 """Kernels as Triton's users write them by hand, one block of threads a row: contenders where such a kernel is standard.
 Arithmetic is in float32 whatever the dtype. Without Triton there are none."""
 
+from torch_programs import torch
+
 try:
-    import torch
     import triton
     import triton.language as tl
 
-    WITHOUT = ""
+    WITHOUT = "" if torch else "Triton kernels are left out: they take PyTorch's tensors"
 except ImportError as missing:
-    triton, WITHOUT = None, f"Triton kernels are left out: Triton is not installed ({missing})"
+    WITHOUT = f"Triton kernels are left out: Triton is not installed ({missing})"
+if WITHOUT:
+    triton = None
 
 
 def about():

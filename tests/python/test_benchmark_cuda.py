@@ -62,6 +62,13 @@ def test_ratios_and_shares():
     assert cuda_report.ratio(slow, cuda_report.MLX_ONLY, cuda_report.alone) == pytest.approx(1.25)
 
 
+def test_a_mean_leaves_out_what_was_not_measured():
+    fast = DOCUMENT["rows"][0]
+    without = row("new", "large", [8192, 4096], {"eager": (4e-4, 1, 0.0), "ours": (1e-4, 1, 0.0)})
+    assert cuda_report.mean_ratio([fast, without], take=cuda_report.cold) == pytest.approx(2.5 / 2.1)
+    assert cuda_report.mean_ratio([fast, without]) == pytest.approx((1.2 * 4) ** 0.5)
+
+
 def test_bars_name_what_misses():
     missed = [text for text, reached in cuda_report.bars(DOCUMENT) if not reached]
     assert missed == [
