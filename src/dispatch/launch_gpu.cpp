@@ -1,7 +1,9 @@
 #include "dispatch/launch_gpu.h"
 
+#include <chrono>
 #include <stdexcept>
 
+#include "dispatch/gpu_backlog.h"
 #include "dispatch/gpu_stream.h"
 
 namespace autoperfect {
@@ -81,15 +83,11 @@ Status GpuCall::launch_one(
   return Success{};
 }
 
-// MLX collects nodes until an evaluation ends, and the GPU waits for them. Starting a graph takes the host
-// some ten microseconds, so it is done where that is little next to the work collected.
-void start_when_much(const GpuStream& gpu, int64_t bytes) {
-  constexpr int64_t much = 128 << 20;
-  static thread_local int64_t collected = 0;
-  collected += bytes;
-  if (collected < much) return;
-  collected = 0;
-  gpu.start_soon();
+void start_in_time(const GpuStream& gpu, int64_t bytes) {
+  static thread_local GpuBacklog backlog;
+  static const double bytes_per_second = (*CudaDevice::shared())->facts().bytes_per_second;
+  auto now = std::chrono::steady_clock::now().time_since_epoch();
+  if (backlog.add(std::chrono::duration<double>(now).count(), bytes, bytes_per_second)) gpu.start_soon();
 }
 
 void GpuCall::launch() {
@@ -100,7 +98,7 @@ void GpuCall::launch() {
                     unsigned shared_bytes,
                     void** arguments) { return launch_one(function, grid, block, shared_bytes, arguments); };
   DeviceAddress partial = has_partials_ ? GpuStream::address(kept_.back()) : 0;
-  start_when_much(gpu_, bytes_);
+  start_in_time(gpu_, bytes_);
   auto status = kernel_.run(in_, out_, partial, dynamic_size_, launch);
   if (!status) throw std::runtime_error("[AutoPerfect] " + format(status.errors()));
   if (!kept_.empty()) gpu_.keep(std::move(kept_));

@@ -84,8 +84,8 @@ struct Driver {
 namespace {
 
 // CUdevice_attribute.
-constexpr int attribute_multiprocessors = 16, attribute_l2_bytes = 38, attribute_major = 75,
-              attribute_minor = 76;
+constexpr int attribute_multiprocessors = 16, attribute_memory_khz = 36, attribute_memory_bits = 37,
+              attribute_l2_bytes = 38, attribute_major = 75, attribute_minor = 76;
 
 const Driver* load_driver() {
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -161,16 +161,20 @@ Result<std::shared_ptr<CudaDevice>> CudaDevice::open() {
   if (driver->init(0) != 0 || driver->device(&device, 0) != 0) return failure("no-gpu", "no NVIDIA GPU");
   DeviceFacts& facts = opened->facts_;
   char name[256] = "";
-  int major = 0, minor = 0, l2 = 0;
+  int major = 0, minor = 0, l2 = 0, memory_khz = 0, memory_bits = 0;
   driver->device_name(name, sizeof name, device);
   driver->attribute(&major, attribute_major, device);
   driver->attribute(&minor, attribute_minor, device);
   driver->attribute(&facts.multiprocessors, attribute_multiprocessors, device);
   driver->attribute(&l2, attribute_l2_bytes, device);
+  driver->attribute(&memory_khz, attribute_memory_khz, device);
+  driver->attribute(&memory_bits, attribute_memory_bits, device);
   driver->version(&facts.driver_version);
   facts.name = name;
   facts.capability = 10 * major + minor;
   facts.l2_bytes = l2;
+  // Two transfers a clock.
+  if (memory_khz > 0 && memory_bits > 0) facts.bytes_per_second = 2e3 * memory_khz * memory_bits / 8;
   if (auto status = opened->check(driver->retain(&opened->context_, device), "context"); !status)
     return status.errors();
   if (auto status = opened->check(driver->make_current(opened->context_), "context"); !status)

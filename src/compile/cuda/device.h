@@ -27,7 +27,8 @@ struct DeviceFacts {
   int capability = 0;  // 90 for 9.0
   int multiprocessors = 0;
   int64_t l2_bytes = 0;
-  int driver_version = 0;  // 13000 for 13.0
+  double bytes_per_second = 1e12;  // of its memory, on paper
+  int driver_version = 0;          // 13000 for 13.0
 };
 
 // Memory whose neighbours are mapped nowhere: whoever goes on past either end, by reading or writing, fails.

@@ -82,29 +82,19 @@ vf atan2(vf a, vf b) {
   return float(::atan2(double(a), double(b)));
 }
 
-// A step of Newton's makes of a quotient that is near the one that is nearest. Where it is that already, a zero
-// keeps its sign; infinities and NaN are right without the step.
-vf improved(vf q, vf a, vf b, vf reciprocal) {
-  float rest = fma(-q, b, a);
-  return abs(rest) < __builtin_inff() && rest != 0 ? fma(rest, reciprocal, q) : q;
-}
 // To 1 ulp; 0 where it is denormal, infinite for denormals.
 vf about_reciprocal(vf x) {
   float r;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
   return r;
 }
-// Of x from 1 on, as 1 / x without its branches.
-vf reciprocal_from_1(vf x) {
-  float scale = x > 0x1p64f ? 0x1p-64f : 1.0f, scaled = x * scale, r = about_reciprocal(scaled);
-  return improved(r, 1.0f, scaled, r) * scale;
-}
-// Quotients of two values of a half dtype, to be rounded to it: the same as of a / b, without its branches. None is
-// halfway between two neighbours that are normal, or nearer to it than the step comes; where neighbours are denormal
-// the step is right to the last bit of f32.
+// Quotients of two values of a half dtype, to be rounded to it: the same as of a / b, without its branches.
+// None is halfway between two neighbours that are normal, or nearer to it than a step of Newton's comes;
+// where neighbours are denormal the step is right to the last bit of f32. Where nothing is left a zero keeps
+// its sign, and infinities and NaN are right without the step.
 vf f16_quotient(vf a, vf b) {
-  float r = about_reciprocal(b);
-  return improved(a * r, a, b, r);
+  float r = about_reciprocal(b), q = a * r, rest = fma(-q, b, a);
+  return abs(rest) < __builtin_inff() && rest != 0 ? fma(rest, r, q) : q;
 }
 vf bf16_quotient(vf a, vf b) {
   float scale = abs(b) < 0x1p-64f ? 0x1p64f : abs(b) > 0x1p64f ? 0x1p-64f : 1.0f;
@@ -166,9 +156,11 @@ vf sigmoid(vf x) {
   float large = fma(fma(-sum, r, 1.0f), r, r);  // 1 / sum, which is from 1 to 2
   return x < 0 ? power * large : large;
 }
-// Of a half dtype, whose exponential MLX rounds: `power` is e^|x| rounded.
+// Of a half dtype, whose exponential MLX rounds: `power` is e^|x| rounded. Of the reciprocal an ulp of f32
+// counts for nothing in bf16, and for one number in f16.
 vf sigmoid_of(vf x, vf power) {
-  float small = reciprocal_from_1(1.0f + power);
+  constexpr float scale = 0x1p-64f;  // keeps it from the denormals
+  float small = about_reciprocal((1.0f + power) * scale) * scale;
   return x < 0 ? small : 1.0f - small;
 }
 
