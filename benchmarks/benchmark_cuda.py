@@ -40,6 +40,7 @@ import whole_programs
 DECODE = "decode"
 SHRUNK = 64  # of a dry run
 HUGE = 1 << 30  # elements
+CACHE = 6 << 30  # bytes MLX may keep in each process that fills: enough that timing allocates nothing anew
 
 
 def options():
@@ -82,7 +83,7 @@ def use_device(chosen):
 def warm(chosen, task):
     """Compiles and tunes one row, or a part of decoding; in a process of its own."""
     use_device(chosen)
-    mx.set_cache_limit(1 << 30)
+    mx.set_cache_limit(CACHE)
     if task.startswith(DECODE):
         whole_programs.warm_decode(shrink(chosen), task.removeprefix(f"{DECODE}: "))
     else:
