@@ -224,9 +224,13 @@ void Program::link() {
 
 std::vector<mx::array> Program::call(const std::vector<mx::array>& arguments) const {
   if (!steps_) throw InternalError("call of a program that was not linked");
+  auto run = [&](const std::vector<mx::array>& given) {
+    return compiled_ ? compiled_(given) : run_steps(*steps_, captured_, canonical_.graph, given, stream_);
+  };
+  if (captured_.constants.empty()) return run(arguments);
   std::vector<mx::array> given = arguments;
   given.insert(given.end(), captured_.constants.begin(), captured_.constants.end());
-  return compiled_ ? compiled_(given) : run_steps(*steps_, captured_, canonical_.graph, given, stream_);
+  return run(given);
 }
 
 ArrayFunction compile(ArrayFunction fn, const CompileOptions& options) {
