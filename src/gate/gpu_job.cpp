@@ -250,7 +250,7 @@ int serve_gpu_jobs(int socket, pid_t parent) {
     if (!text.data()) return 3;
     auto job = decode(std::string(text.data(), text.size()));
     bool usable = job && run_gpu_job(*job, inputs.get(), outputs.get());
-    char byte = 1;
+    char byte = usable;  // 0: it ends, and no other job is to be sent here
     if (send(socket, &byte, 1, MSG_NOSIGNAL) != 1 || !usable) return 0;
   }
 }

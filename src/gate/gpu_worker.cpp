@@ -28,7 +28,12 @@ std::optional<ResidentProcess>& process() {
   return kept;
 }
 
-enum class Answer { done, gone, late };
+enum class Answer {
+  done,
+  last,  // done, and the process ends
+  gone,
+  late
+};
 
 Answer wait(int socket, double seconds) {
   using Clock = std::chrono::steady_clock;
@@ -39,7 +44,8 @@ Answer wait(int socket, double seconds) {
     pollfd file{socket, POLLIN, 0};
     if (poll(&file, 1, static_cast<int>(std::ceil(std::min(left, 60.0) * 1e3))) <= 0) continue;
     char byte = 0;
-    return recv(socket, &byte, 1, 0) == 1 ? Answer::done : Answer::gone;
+    if (recv(socket, &byte, 1, 0) != 1) return Answer::gone;
+    return byte ? Answer::done : Answer::last;
   }
 }
 
