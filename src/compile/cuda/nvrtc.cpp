@@ -10,6 +10,15 @@
 namespace autoperfect {
 namespace {
 
+// Of the library that a function is in; empty where that cannot be told.
+std::string folder_of(void* function) {
+  Dl_info info;
+  if (!dladdr(function, &info) || !info.dli_fname) return "";
+  std::error_code error;
+  auto library = std::filesystem::canonical(info.dli_fname, error);
+  return error ? "" : library.parent_path().string();
+}
+
 void* open_library() {
   for (const char* name :
        {"libnvrtc.so.13",
@@ -18,6 +27,16 @@ void* open_library() {
         "/usr/local/cuda/lib64/libnvrtc.so.12"})
     if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
   return nullptr;
+}
+
+// NVRTC opens its other part by name when it first compiles: found by then, whatever the loader may search.
+void open_other_part(void* function) {
+  std::error_code error;
+  for (auto& entry : std::filesystem::directory_iterator(folder_of(function), error)) {
+    const auto& path = entry.path();
+    if (path.filename().string().starts_with("libnvrtc-builtins.so."))
+      dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
 }
 
 const Nvrtc* load() {
@@ -34,7 +53,9 @@ const Nvrtc* load() {
   functions.find(found.cubin_size, "nvrtcGetCUBINSize");
   functions.find(found.cubin, "nvrtcGetCUBIN");
   functions.find(found.error_text, "nvrtcGetErrorString");
-  return functions.all_found() ? &found : nullptr;
+  if (!functions.all_found()) return nullptr;
+  open_other_part(reinterpret_cast<void*>(found.compile));
+  return &found;
 }
 
 }  // namespace
@@ -45,12 +66,8 @@ const Nvrtc* find_nvrtc() {
 }
 
 std::string nvrtc_folder() {
-  Dl_info info;
   const Nvrtc* nvrtc = find_nvrtc();
-  if (!nvrtc || !dladdr(reinterpret_cast<void*>(nvrtc->compile), &info) || !info.dli_fname) return "";
-  std::error_code error;
-  auto library = std::filesystem::canonical(info.dli_fname, error);
-  return error ? "" : library.parent_path().string();
+  return nvrtc ? folder_of(reinterpret_cast<void*>(nvrtc->compile)) : "";
 }
 
 }  // namespace autoperfect
