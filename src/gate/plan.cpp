@@ -17,12 +17,15 @@ constexpr int64_t poisons[passes] = {0xff, 0x5b, 0xa6};
 class PageAllocator {
  public:
   PageAllocator(int64_t start, int64_t alignment) : end_(start), alignment_(alignment) {}
-  Arena take(int64_t bytes, int64_t placement, int64_t align) {
+  // `barely_aligned`: not at a multiple of twice the alignment, for which data at the end give way.
+  Arena take(int64_t bytes, int64_t placement, int64_t align, bool barely_aligned = false) {
     align = std::max(align, alignment_);
+    const int64_t most = bytes + (barely_aligned ? align : 0);
     Arena arena;
     arena.bytes = bytes;
-    arena.size = std::max<int64_t>(1, (bytes + page_bytes - 1) / page_bytes) * page_bytes;
+    arena.size = std::max<int64_t>(1, (most + page_bytes - 1) / page_bytes) * page_bytes;
     arena.data = placement == at_end ? (arena.size - bytes) / align * align : 0;
+    if (placement == at_end && barely_aligned && arena.data % (2 * align) == 0) arena.data -= align;
     arena.offset = end_;
     end_ += arena.size;
     return arena;
@@ -72,14 +75,14 @@ std::vector<JobChunk> chunks_for(const Launch& launch, int64_t units, int pass) 
   return even_chunks(plan_chunks(launch, units, partials ? pool_threads() : 1), units);
 }
 
-JobFamily plan_family(const InputFamily& family, PageAllocator& pages) {
+JobFamily plan_family(const InputFamily& family, PageAllocator& pages, bool barely_aligned) {
   JobFamily planned;
   planned.dims = family.dims;
   for (int64_t placement : {at_start, at_end}) {
     for (size_t i = 0; i < family.memory.size(); ++i) {
       auto bytes = static_cast<int64_t>(family.memory[i].size());
       planned.inputs[placement].push_back(
-          pages.take(bytes, placement, alignment_of(family.kernel.buffers[i])));
+          pages.take(bytes, placement, alignment_of(family.kernel.buffers[i]), barely_aligned));
     }
   }
   return planned;
@@ -104,8 +107,11 @@ Job plan_job(
   job.on_gpu = form.on_gpu;
   job.second = form.second;
   PageAllocator input_pages(0, form.alignment), output_pages(page_bytes, form.alignment);
-  for (auto& family : families)
-    job.families.push_back(plan_family(family, input_pages));
+  // A GPU's loads fail where they are not aligned. Every other family shows it, the others end with their
+  // pages.
+  auto barely_aligned = [&](size_t family) { return form.on_gpu && family % 2 == 1; };
+  for (size_t f = 0; f < families.size(); ++f)
+    job.families.push_back(plan_family(families[f], input_pages, barely_aligned(f)));
   job.runs.resize(families.size() * static_cast<size_t>(form.passes));
   for (int pass = 0; pass < form.passes; ++pass) {
     for (size_t f = 0; f < families.size(); ++f) {
@@ -117,7 +123,8 @@ Job plan_job(
       run.chunks = chunks_for(launch, units_of(families[f].kernel, launch), pass);
       for (auto& buffer : families[f].kernel.buffers) {
         if (buffer.role == BufferRole::in) continue;
-        run.outputs.push_back(output_pages.take(buffer.type.bytes(), run.placement, alignment_of(buffer)));
+        run.outputs.push_back(
+            output_pages.take(buffer.type.bytes(), run.placement, alignment_of(buffer), barely_aligned(f)));
         run.aliases.push_back(pass == aliased_pass && !form.on_gpu ? buffer.alias : -1);
       }
       if (form.arms > 0) run.reached = output_pages.take(job.arms, at_end, 1);

@@ -15,8 +15,8 @@ namespace autoperfect {
 //   their pages, and outputs that may take the memory of an input in it; pass 2: as pass 0, over another
 //   poison.
 // On a GPU nothing is cut and no memory is taken; buffers begin with their pages in passes 0 and 2, where
-// they are aligned, and end with them in pass 1. Nothing is mapped behind them in pass 1, before them in pass
-// 2.
+// they are aligned, and end with them in pass 1, where every other family is aligned no more than is
+// promised. Nothing is mapped behind them in pass 1, before them in pass 2.
 constexpr int passes = 3;
 constexpr int aliased_pass = 1;
 

@@ -25,12 +25,14 @@ class gate_gpu_memory_test : public testing::Test {
     setenv("LD_LIBRARY_PATH", before_.c_str(), 1);
   }
 
-  static Verdict proved(const std::string& name, const std::string& grid = "ceil_div(d0*40,256)") {
+  static Verdict proved(
+      const std::string& name, const std::string& grid = "ceil_div(d0*40,256)", int64_t alignment = 1) {
     static const auto kernel = *parse_kernel(*read_file(CHEATS_FOLDER "/kernels/scale.ap"));
     Candidate candidate;
     candidate.language = "cuda";
     candidate.launch.grid = {grid};
     candidate.launch.block = {"256"};
+    candidate.guards.alignment = alignment;
     const std::string counted = name + ", counted";
     GateOptions options;
     options.seed = 7;
@@ -50,6 +52,15 @@ TEST_F(gate_gpu_memory_test, what_is_right_is_admitted_with_all_its_arms) {
   EXPECT_EQ(verdict.arms, 2u);
   EXPECT_EQ(verdict.isolation, "process, guard pages on the GPU");
   EXPECT_GT(verdict.watched_seconds, 0);
+}
+
+// Rows of 160 bytes end at multiples of 16 wherever they begin at one.
+TEST_F(gate_gpu_memory_test, buffers_are_no_more_aligned_than_a_guard_says) {
+  const std::string grid = "ceil_div(d0*40,256)";
+  EXPECT_FALSE(proved("assumes an alignment", grid, 4).admitted);
+  EXPECT_FALSE(proved("assumes an alignment", grid, 8).admitted);
+  auto verdict = proved("assumes an alignment", grid, 16);
+  EXPECT_TRUE(verdict.admitted) << format(verdict.failures);
 }
 
 TEST_F(gate_gpu_memory_test, what_is_wrong_is_refused_with_its_reason) {

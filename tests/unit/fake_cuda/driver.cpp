@@ -36,6 +36,7 @@ void honest(const Thread& t) {
   }
 }
 
+const float* volatile no_address = nullptr;
 volatile float sink;
 void touch(float number) {
   sink = number;
@@ -57,6 +58,8 @@ const Kernel kernels[] = {
     {"reads one before", [](const Thread& t) { honest(t), touch(t.x[t.at < t.count ? t.at - 1 : 0]); }},
     {"writes its input",
      [](const Thread& t) { honest(t), t.at == 7 ? void(const_cast<float*>(t.x)[7] = 1) : void(); }},
+    {"assumes an alignment",
+     [](const Thread& t) { honest(t), reinterpret_cast<uintptr_t>(t.y) % 16 ? touch(*no_address) : void(); }},
     {"stale",
      [](const Thread& t) {
        if (t.at < t.count && t.y[t.at] == 0) honest(t);
