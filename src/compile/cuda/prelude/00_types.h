@@ -160,8 +160,9 @@ mask to_bool(V x) {
   return x != V{};
 }
 
-// To nearest even; the instructions keep denormals. Conversions of two numbers at once run at several times the
-// rate of those of one, so the other is 0: in the high half of a word it leaves a bf16 that is an f32 already.
+// To nearest even; the instructions keep denormals. Conversions of two numbers at once run at several times
+// the rate of those of one, so the other is 0: in the high half of a word it leaves a bf16 that is an f32
+// already.
 vf round_bf16(vf x) {
   u32 rounded;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(rounded) : "f"(x), "f"(0.0f));

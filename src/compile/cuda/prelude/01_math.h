@@ -101,6 +101,12 @@ vf bf16_quotient(vf a, vf b) {
   return f16_quotient(a * scale, b * scale);
 }
 
+// Of a bf16 by the reciprocal of another that is no even number, to be rounded to bf16: as the quotient,
+// because that is halfway between no two neighbours, denormal or not.
+vf bf16_scaled(vf a, vf reciprocal) {
+  return a * reciprocal;
+}
+
 // As MLX: of NaN and of -0 it is +0.
 vf sign(vf x) {
   return x < 0 ? -1.0f : x > 0 ? 1.0f : 0.0f;

@@ -64,6 +64,7 @@ class Body {
   std::string operand(Scope& scope, const KernelValue& value, int i) const;
   std::string value(Scope& scope, int v) const;
   std::string computed(Scope& scope, int v) const;
+  std::string half_quotient(const KernelValue& value, const std::vector<std::string>& operands) const;
   void scan_along(Scope& scope, int v) const;
   std::string scan_down(Scope& scope, int v) const;
   void accumulate(Scope& scope, int v) const;

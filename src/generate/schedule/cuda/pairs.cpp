@@ -1,5 +1,5 @@
 // Which kernels can compute two neighbouring elements in one word: those of one half dtype, with operations
-// that the prelude's 04_pairs.h has.
+// that the prelude's 05_pairs.h has.
 #include <algorithm>
 
 #include "generate/schedule/cuda/mapping.h"

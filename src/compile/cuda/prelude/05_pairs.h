@@ -1,4 +1,4 @@
-// CUDA prelude, part 5: two neighbouring elements of a half dtype in one word, so that one text of an
+// CUDA prelude, part 6: two neighbouring elements of a half dtype in one word, so that one text of an
 // operation computes both. Sums, differences and products, with their rounding, are one instruction for two;
 // they are the same in f32 and rounded after, because f32 has two digits more than twice those of a half.
 
@@ -119,6 +119,7 @@ AP_OF_TWO_PAIRS(Unrounded<H>, operator-, return {twice<H>(b), {Half<H>::minus_on
 AP_OF_TWO_PAIRS(Unrounded<H>, operator*, return {twice<H>(a), twice<H>(b), {minus_zero}};)
 #define AP_ONE_BY_ONE(name) return {name(first(a), first(b)), name(second(a), second(b))};
 AP_OF_TWO_PAIRS(TwoF32, bf16_quotient, AP_ONE_BY_ONE(bf16_quotient))
+AP_OF_TWO_PAIRS(TwoF32, bf16_scaled, AP_ONE_BY_ONE(bf16_scaled))
 AP_OF_TWO_PAIRS(TwoF32, f16_quotient, AP_ONE_BY_ONE(f16_quotient))
 AP_OF_TWO_PAIRS(TwoF32, sigmoid_of, AP_ONE_BY_ONE(sigmoid_of))
 #define AP_EXACT(name) return Half<H>::rounded(TwoF32{name(first(a), first(b)), name(second(a), second(b))});
