@@ -77,6 +77,7 @@ TEST_F(gate_gpu_memory_test, what_is_wrong_is_refused_with_its_reason) {
            Case{"reads one before", "memory-fault", "touches memory outside its buffers"},
            Case{"writes its input", "memory-fault", "writes its input %x"},
            Case{"writes past the counters", "memory-fault", "past the end of the counters of its arms"},
+           Case{"deep", "not-run", "80000 bytes of locals a thread; 16384 may be"},
            Case{"stale", "bad-write", "does not write %y[0, 0]"},
            Case{"honest", "bad-write", "does not write %y", "max(1,d0*40/256)"},
            Case{"honest", "gpu-error", "launch: no GPU takes a size of 0, for an open size of", "d0/33"},

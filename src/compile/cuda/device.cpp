@@ -53,6 +53,7 @@ struct Driver {
   int (*load)(void** module, const void* image) = nullptr;
   int (*unload)(void* module) = nullptr;
   int (*function)(void** function, void* module, const char* name) = nullptr;
+  int (*function_attribute)(int*, int attribute, void* function) = nullptr;
   int (*launch)(
       void* function,
       unsigned grid_x,
@@ -110,6 +111,7 @@ const Driver* load_driver() {
   functions.find(found.load, "cuModuleLoadData");
   functions.find(found.unload, "cuModuleUnload");
   functions.find(found.function, "cuModuleGetFunction");
+  functions.find(found.function_attribute, "cuFuncGetAttribute");
   functions.find(found.launch, "cuLaunchKernel");
   functions.find(found.event_create, "cuEventCreate");
   functions.find(found.event_destroy, "cuEventDestroy_v2");
@@ -292,6 +294,13 @@ Result<void*> CudaDevice::function(void* module, const std::string& name) {
   void* function = nullptr;
   if (auto status = check(driver_->function(&function, module, name.c_str()), name.c_str()); !status)
     return status.errors();
+  // A GPU sets it aside for all threads that it can hold, for as long as the process lasts.
+  constexpr int local_bytes = 3, most = 16 << 10;
+  int bytes = 0;
+  if (driver_->function_attribute(&bytes, local_bytes, function) == 0 && bytes > most)
+    return failure(
+        "local-memory",
+        std::to_string(bytes) + " bytes of locals a thread; " + std::to_string(most) + " may be");
   return function;
 }
 
