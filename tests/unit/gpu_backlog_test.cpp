@@ -18,23 +18,24 @@ std::vector<int> starts(GpuBacklog& backlog, double from, double each, int64_t b
   return found;
 }
 
-TEST(GpuBacklog, much_work_starts_at_once_and_then_before_the_gpu_is_done) {
+TEST(GpuBacklog, starts_become_rarer_and_are_the_same_in_every_evaluation) {
   GpuBacklog backlog;
-  // 67 us of work a call: started by the first, again 42 us later, by then with 6 calls, 403 us.
-  EXPECT_EQ(starts(backlog, 1, 7 * us, 256 * mib), (std::vector<int>{0, 6}));
+  const std::vector<int> expected = {0, 1, 3, 7, 15};
+  EXPECT_EQ(starts(backlog, 1, 7 * us, 256 * mib), expected);
+  EXPECT_EQ(starts(backlog, 2, 40 * us, 256 * mib), expected);
 }
 
 TEST(GpuBacklog, small_work_is_left_to_mlx) {
   GpuBacklog backlog;
-  EXPECT_EQ(starts(backlog, 1, 4 * us, mib), std::vector<int>{});
-  EXPECT_EQ(starts(backlog, 1.001, 4 * us, 3 * mib), std::vector<int>{});
+  EXPECT_EQ(starts(backlog, 1, 4 * us, 3 * mib), std::vector<int>{});
+  EXPECT_EQ(starts(backlog, 2, 4 * us, 3 * mib), std::vector<int>{});
 }
 
-TEST(GpuBacklog, what_was_collected_before_a_pause_has_been_started) {
+TEST(GpuBacklog, an_evaluation_that_waits_for_the_gpu_goes_on) {
   GpuBacklog backlog;
-  EXPECT_FALSE(backlog.add(1, 40 * mib, speed));
-  EXPECT_FALSE(backlog.add(1.01, 40 * mib, speed));
-  EXPECT_TRUE(backlog.add(1.01001, 40 * mib, speed));
+  EXPECT_EQ(starts(backlog, 1, 7 * us, 256 * mib).back(), 15);  // 1.3 ms of work
+  EXPECT_FALSE(backlog.add(1 + 700 * us, 256 * mib, speed));
+  EXPECT_TRUE(backlog.add(1 + 2000 * us, 256 * mib, speed));
 }
 
 }  // namespace
