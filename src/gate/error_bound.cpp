@@ -98,13 +98,19 @@ class BoundKernel : private ElementwiseBounds {
     return emit(Op::select, value.axes, {out, literal(infinity), error});
   }
 
-  // The factors above 1 and those below it, each side multiplied; zeros and infinities act in any order.
+  // The factors above 1, or those below it: each side multiplied is as far as any grouping may get. Zeros and
+  // infinities act in any order.
+  KernelOperand factors_of_a_side(
+      Op op, const std::vector<AxisId>& axes, const KernelOperand& size, const KernelOperand& counts) {
+    return emit(Op::select, axes, {counts, emit(op, axes, {size, literal(1)}), literal(1)});
+  }
+
   KernelOperand product_in_range(
       const KernelValue& value, const Uncertain& operand, const KernelOperand& error) {
     auto inner = inner_axes(value);
     auto size = magnitude(inner, operand.nominal, operand.dtype);
     auto side = [&](Op op, const KernelOperand& counts) {
-      auto factor = emit(Op::select, inner, {counts, emit(op, inner, {size, literal(1)}), literal(1)});
+      auto factor = factors_of_a_side(op, inner, size, counts);
       return emit(Op::prod, value.axes, {factor}, Dtype::f64, value.reduced);
     };
     auto above = side(Op::maximum, finite(inner, size));
@@ -254,16 +260,15 @@ class BoundKernel : private ElementwiseBounds {
     const KernelValue value = kernel_.values[id];
     auto error = scan_rounding(id);
     if (!is_floating(value.dtype) || (value.op != Op::cumsum && value.op != Op::cumprod)) return error;
-    auto result = magnitude(value.axes, reference_to(id), value.dtype);
-    auto counted = [&](const KernelOperand& counts, double otherwise) {
-      return emit(Op::select, value.axes, {counts, result, literal(otherwise)});
-    };
     if (value.op == Op::cumsum)
       return unless_out_of_range(value, largest_partial_scan(value), literal(1), error, value.dtype);
-    auto largest = scanned(Op::cummax, value, counted(finite(value.axes, result), 0));
-    auto is_left = emit(Op::greater, value.axes, {result, literal(0)}, Dtype::bool_);
-    auto smallest = scanned(Op::cummin, value, counted(is_left, 1));
-    return unless_out_of_range(value, largest, smallest, error, value.dtype);
+    auto size = magnitude(value.axes, value.operands[0], operand_dtype(kernel_, value, 0));
+    auto side = [&](Op op, const KernelOperand& counts) {
+      return scanned(Op::cumprod, value, factors_of_a_side(op, value.axes, size, counts));
+    };
+    auto above = side(Op::maximum, finite(value.axes, size));
+    auto below = side(Op::minimum, emit(Op::greater, value.axes, {size, literal(0)}, Dtype::bool_));
+    return unless_out_of_range(value, above, below, error, value.dtype);
   }
 
   KernelOperand scan_rounding(KernelValueId id) {

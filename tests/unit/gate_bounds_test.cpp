@@ -75,6 +75,21 @@ TEST(ErrorBounds, AScanMayJoinItsTermsInAnyGrouping) {
     EXPECT_LT(bound, 1e33);
 }
 
+TEST(ErrorBounds, AScanMayJoinItsFactorsInAnyGrouping) {
+  auto kernel = parsed(
+      "    in %x: f32[4] row\n    out %y: f32[4] row\n", "    axes i=4\n    %y[i] = cumprod(i) %x[i] : f32\n");
+  auto bounds = bounds_of(kernel, {1e-20, 1e20, 1e25, 1e-5});
+  EXPECT_LT(bounds[0], 1e-25);
+  EXPECT_LT(bounds[1], 1e-5);
+  EXPECT_EQ(bounds[2], infinity);  // 1e20 * 1e25 first
+  EXPECT_EQ(bounds[3], infinity);
+  bounds = bounds_of(kernel, {1e20, 1e-20, 1e-20, 0});
+  EXPECT_LT(bounds[1], 1e-5);
+  EXPECT_EQ(bounds[2], infinity);  // 1e-20 * 1e-20 first: less than the smallest number but for denormals
+  bounds = bounds_of(kernel, {2, 0, infinity, 3});
+  EXPECT_LT(bounds[1], 1e-5);
+}
+
 TEST(ErrorBounds, LogaddexpRoundsItsLargerPart) {
   auto kernel = parsed(
       "    in %x: f32[1] row\n    out %y: f32[1] row\n",
