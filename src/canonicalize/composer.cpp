@@ -34,7 +34,7 @@ ValueId Composer::range(int64_t first, int64_t step, int64_t size, Dtype dtype, 
 }
 
 ValueId Composer::slice_last(ValueId v, int64_t first, int64_t stop, int64_t stride, const char* suffix) {
-  std::vector<Range> ranges;
+  std::vector<SliceRange> ranges;
   for (auto size : shape(v))
     ranges.push_back(whole(size));
   ranges.back() = {first, stride, (stop - first + stride - 1) / stride};

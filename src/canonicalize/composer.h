@@ -36,14 +36,14 @@ class Composer {
 
 // One family of library functions each, as MLX computes them where it has no kernel of its own for them;
 // nothing where the node stays as it is.
-std::optional<ValueId> lower_norm(Rewriter& to, const Draft& node);
-std::optional<ValueId> lower_rope(Rewriter& to, const Draft& node);
-std::optional<ValueId> lower_attention(Rewriter& to, const Draft& node);
-std::optional<ValueId> lower_cross_entropy(Rewriter& to, const Draft& node);  // and its gradient
+std::optional<ValueId> lower_norm(Rewriter& to, const NewNode& node);
+std::optional<ValueId> lower_rope(Rewriter& to, const NewNode& node);
+std::optional<ValueId> lower_attention(Rewriter& to, const NewNode& node);
+std::optional<ValueId> lower_cross_entropy(Rewriter& to, const NewNode& node);  // and its gradient
 
 // The same for those of several results.
-std::vector<ValueId> lower_norm_vjp(Rewriter& to, const Draft& node);
-std::vector<ValueId> lower_attention_with_logsumexp(Rewriter& to, const Draft& node);
-std::vector<ValueId> lower_attention_vjp(Rewriter& to, const Draft& node);
+std::vector<ValueId> lower_norm_vjp(Rewriter& to, const NewNode& node);
+std::vector<ValueId> lower_attention_with_logsumexp(Rewriter& to, const NewNode& node);
+std::vector<ValueId> lower_attention_vjp(Rewriter& to, const NewNode& node);
 
 }  // namespace autoperfect

@@ -11,7 +11,7 @@ std::vector<ValueId> expand_split(Rewriter& to, const Graph& source, const Node&
   const auto axis = static_cast<size_t>(node.attributes.get<int64_t>("axis"));
   const auto& starts = node.attributes.get<std::vector<int64_t>>("indices");
   const ValueId operand = to.of(node.operands[0]);
-  std::vector<Range> ranges;
+  std::vector<SliceRange> ranges;
   for (auto size : to.shape(operand))
     ranges.push_back(whole(size));
   std::vector<ValueId> parts;
@@ -31,7 +31,7 @@ namespace {
 
 // Gradients of library functions that MLX keeps whole on a GPU. Those of nothing stay.
 std::vector<ValueId> expand_gradient(Rewriter& to, const Graph& source, const Node& node) {
-  Draft draft{node.op, {}, node.attributes, source.type(node.results[0])};
+  NewNode draft{node.op, {}, node.attributes, source.type(node.results[0])};
   for (auto operand : node.operands)
     draft.operands.push_back(to.of(operand));
   for (auto operand : draft.operands) {

@@ -105,7 +105,7 @@ ValueId add_splat(Rewriter& to, const Splat& splat, const Shape& shape) {
 }
 
 // A number for all elements stays a number of rank 0; a list is spelled in its dtype's own precision.
-std::optional<ValueId> fold_constant(Rewriter& to, const Draft& node) {
+std::optional<ValueId> fold_constant(Rewriter& to, const NewNode& node) {
   const auto elements = elements_of(*node.attributes.find("value"), node.type.dtype);
   const bool is_splat = all_same(elements);
   Attributes attributes =
@@ -115,7 +115,7 @@ std::optional<ValueId> fold_constant(Rewriter& to, const Draft& node) {
   return to.add_broadcast(constant, node.type.shape);
 }
 
-std::optional<ValueId> fold_elementwise(Rewriter& to, const Draft& node) {
+std::optional<ValueId> fold_elementwise(Rewriter& to, const NewNode& node) {
   std::vector<Scalar> scalars;
   Dtype dtype = Dtype::f32;
   for (auto operand : node.operands) {
@@ -130,7 +130,7 @@ std::optional<ValueId> fold_elementwise(Rewriter& to, const Draft& node) {
 }
 
 // A range of whole numbers that both dtypes hold is a range of the other.
-std::optional<ValueId> fold_cast_of_range(Rewriter& to, const Draft& node) {
+std::optional<ValueId> fold_cast_of_range(Rewriter& to, const NewNode& node) {
   const Node* range = to.producer(node.operands[0], Op::arange);
   if (!range) return std::nullopt;
   const double start = range->attributes.get<double>("start"), step = range->attributes.get<double>("step");
@@ -143,7 +143,7 @@ std::optional<ValueId> fold_cast_of_range(Rewriter& to, const Draft& node) {
   return to.add(Op::arange, {}, std::move(attributes));
 }
 
-std::optional<ValueId> fold_view(Rewriter& to, const Draft& node) {
+std::optional<ValueId> fold_view(Rewriter& to, const NewNode& node) {
   const ValueId operand = node.operands[0];
   const Node* list = node.op == Op::reshape ? to.producer(operand, Op::constant) : nullptr;
   if (list && to.type(operand).rank() > 0) {
@@ -159,7 +159,7 @@ std::optional<ValueId> fold_view(Rewriter& to, const Draft& node) {
 
 // A reduction of no elements is what it begins with. (MLX 0.32 never returns from some of them, of strided
 // arrays.)
-std::optional<ValueId> fold_reduction_of_nothing(Rewriter& to, const Draft& node) {
+std::optional<ValueId> fold_reduction_of_nothing(Rewriter& to, const NewNode& node) {
   const bool begins_with_one = node.op == Op::prod || node.op == Op::all;
   const bool begins_with_zero = node.op == Op::sum || node.op == Op::any;
   if (!begins_with_one && !begins_with_zero) return std::nullopt;
@@ -170,7 +170,7 @@ std::optional<ValueId> fold_reduction_of_nothing(Rewriter& to, const Draft& node
 
 }  // namespace
 
-std::optional<ValueId> fold_constants(Rewriter& to, const Draft& node) {
+std::optional<ValueId> fold_constants(Rewriter& to, const NewNode& node) {
   if (node.type.dtype == Dtype::c64) return std::nullopt;
   switch (node.op) {
     case Op::constant:

@@ -22,7 +22,7 @@ bool is_zero(const Rewriter& to, ValueId v) {
 // `value` at a box of a larger array, zeros elsewhere.
 struct Placed {
   ValueId value = -1, zero = -1;
-  std::vector<Range> box;
+  std::vector<SliceRange> box;
 };
 
 ValueId concatenated(Rewriter& to, std::vector<ValueId> parts, size_t axis) {
@@ -87,7 +87,7 @@ std::optional<Placed> placed(Rewriter& to, ValueId v) {
 }
 
 // The one axis in which two boxes differ.
-std::optional<size_t> differing_axis(const std::vector<Range>& a, const std::vector<Range>& b) {
+std::optional<size_t> differing_axis(const std::vector<SliceRange>& a, const std::vector<SliceRange>& b) {
   std::optional<size_t> axis;
   for (size_t d = 0; d < a.size(); ++d) {
     if (a[d] == b[d]) continue;
@@ -108,7 +108,7 @@ ValueId interleaved(Rewriter& to, ValueId a, ValueId b, size_t axis) {
 
 // Of two in the order of their first elements; nothing where there is room between them, or they overlap.
 std::optional<Placed> joined(Rewriter& to, const Placed& a, const Placed& b, size_t axis) {
-  const Range &first = a.box[axis], &second = b.box[axis];
+  const SliceRange &first = a.box[axis], &second = b.box[axis];
   Placed both = a;
   if (first.stride == 1 && second.stride == 1) {
     const Node* node = to.producer(a.value, Op::concatenate);
@@ -128,7 +128,7 @@ std::optional<Placed> joined(Rewriter& to, const Placed& a, const Placed& b, siz
 
 }  // namespace
 
-std::optional<ValueId> join_summands(Rewriter& to, const Draft& node) {
+std::optional<ValueId> join_summands(Rewriter& to, const NewNode& node) {
   const Dtype dtype = node.type.dtype;
   if (node.op != Op::add || dtype == Dtype::bool_ || dtype == Dtype::c64) return std::nullopt;
   auto a = placed(to, node.operands[0]), b = placed(to, node.operands[1]);

@@ -25,7 +25,7 @@ double lowest(Dtype dtype) {
 
 class Attention : Composer {
  public:
-  Attention(Rewriter& to, const Draft& node)
+  Attention(Rewriter& to, const NewNode& node)
       : Composer(to),
         node_(node),
         is_causal_(node.attributes.get_or("causal", false)),
@@ -182,24 +182,24 @@ class Attention : Composer {
     return concatenate({sinks, scores}, rank(scores) - 1);
   }
 
-  const Draft& node_;
+  const NewNode& node_;
   bool is_causal_, has_sinks_;
   int64_t heads_, shared_;
 };
 
 }  // namespace
 
-std::optional<ValueId> lower_attention(Rewriter& to, const Draft& node) {
+std::optional<ValueId> lower_attention(Rewriter& to, const NewNode& node) {
   if (to.type(node.operands[0]).rank() != 4) return std::nullopt;
   return Attention(to, node).forward();
 }
 
-std::vector<ValueId> lower_attention_with_logsumexp(Rewriter& to, const Draft& node) {
+std::vector<ValueId> lower_attention_with_logsumexp(Rewriter& to, const NewNode& node) {
   Attention attention(to, node);
   return {attention.forward(), attention.logsumexp()};
 }
 
-std::vector<ValueId> lower_attention_vjp(Rewriter& to, const Draft& node) {
+std::vector<ValueId> lower_attention_vjp(Rewriter& to, const NewNode& node) {
   return Attention(to, node).backward();
 }
 

@@ -33,7 +33,7 @@ bool is_lowered(Op op) {
 // Writes one composite node.
 class Lowering {
  public:
-  Lowering(Rewriter& to, const Draft& node) : to_(to), node_(node), type_(node.type) {}
+  Lowering(Rewriter& to, const NewNode& node) : to_(to), node_(node), type_(node.type) {}
 
   ValueId run() {
     switch (node_.op) {
@@ -129,12 +129,12 @@ class Lowering {
   }
 
   Rewriter& to_;
-  const Draft& node_;
+  const NewNode& node_;
   const TensorType& type_;
 };
 
 // A product of sizes, or its inverse: a constant, as shapes are known.
-ValueId count_elements(Rewriter& to, const Draft& node) {
+ValueId count_elements(Rewriter& to, const NewNode& node) {
   double count = 1;
   for (auto axis : node.attributes.get<std::vector<int64_t>>("axes"))
     count *= static_cast<double>(to.shape(node.operands[0])[axis]);
@@ -142,7 +142,7 @@ ValueId count_elements(Rewriter& to, const Draft& node) {
   return to.add_constant(round_to(node.type.dtype, count), node.type.dtype, "_count");
 }
 
-std::optional<ValueId> lower_library_function(Rewriter& to, const Draft& node) {
+std::optional<ValueId> lower_library_function(Rewriter& to, const NewNode& node) {
   switch (node.op) {
     case Op::rms_norm:
     case Op::layer_norm:
@@ -166,7 +166,7 @@ bool is_complex_or_empty(const TensorType& type) {
 }  // namespace
 
 // Complex ones stay, and those of an empty axis, which has no maximum.
-std::optional<ValueId> lower_composites(Rewriter& to, const Draft& node) {
+std::optional<ValueId> lower_composites(Rewriter& to, const NewNode& node) {
   if (class_of(node.op) != OpClass::composite || node.operands.empty()) return std::nullopt;
   if (node.op == Op::number_of_elements) return count_elements(to, node);
   if (is_complex_or_empty(to.type(node.operands[0])) || is_complex_or_empty(node.type)) return std::nullopt;

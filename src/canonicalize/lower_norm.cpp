@@ -8,7 +8,7 @@ namespace {
 
 class Norm : Composer {
  public:
-  Norm(Rewriter& to, const Draft& node)
+  Norm(Rewriter& to, const NewNode& node)
       : Composer(to),
         node_(node),
         is_layer_(node.op == Op::layer_norm || node.op == Op::layer_norm_vjp),
@@ -74,7 +74,7 @@ class Norm : Composer {
     return add(Op::sum, {v}, "_rows", std::move(attributes));
   }
 
-  const Draft& node_;
+  const NewNode& node_;
   bool is_layer_;
   size_t weights_;
   ValueId centered_ = -1, shifted_ = -1, scale_ = -1;
@@ -82,7 +82,7 @@ class Norm : Composer {
 
 class CrossEntropy : Composer {
  public:
-  CrossEntropy(Rewriter& to, const Draft& node) : Composer(to), node_(node), logits_(node.operands[0]) {
+  CrossEntropy(Rewriter& to, const NewNode& node) : Composer(to), node_(node), logits_(node.operands[0]) {
     column_ = shape(node.operands[1]);
     column_.push_back(1);
     target_ = reshape(node.operands[1], column_, "_column");
@@ -112,7 +112,7 @@ class CrossEntropy : Composer {
   }
 
  private:
-  const Draft& node_;
+  const NewNode& node_;
   ValueId logits_, target_ = -1;
   Shape column_;
   Attributes along_;
@@ -120,15 +120,15 @@ class CrossEntropy : Composer {
 
 }  // namespace
 
-std::optional<ValueId> lower_norm(Rewriter& to, const Draft& node) {
+std::optional<ValueId> lower_norm(Rewriter& to, const NewNode& node) {
   return Norm(to, node).forward();
 }
 
-std::vector<ValueId> lower_norm_vjp(Rewriter& to, const Draft& node) {
+std::vector<ValueId> lower_norm_vjp(Rewriter& to, const NewNode& node) {
   return Norm(to, node).backward();
 }
 
-std::optional<ValueId> lower_cross_entropy(Rewriter& to, const Draft& node) {
+std::optional<ValueId> lower_cross_entropy(Rewriter& to, const NewNode& node) {
   CrossEntropy loss(to, node);
   return node.op == Op::cross_entropy ? loss.forward() : loss.backward();
 }

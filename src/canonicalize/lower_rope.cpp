@@ -10,7 +10,7 @@ namespace {
 
 class Rope : Composer {
  public:
-  Rope(Rewriter& to, const Draft& node)
+  Rope(Rewriter& to, const NewNode& node)
       : Composer(to),
         node_(node),
         dims_(node.attributes.get<int64_t>("dims")),
@@ -106,14 +106,14 @@ class Rope : Composer {
     return concatenate(std::move(parts), 3);
   }
 
-  const Draft& node_;
+  const NewNode& node_;
   int64_t dims_;
   bool is_traditional_, is_forward_;
 };
 
 }  // namespace
 
-std::optional<ValueId> lower_rope(Rewriter& to, const Draft& node) {
+std::optional<ValueId> lower_rope(Rewriter& to, const NewNode& node) {
   return Rope(to, node).run();
 }
 

@@ -36,7 +36,7 @@ ValueId reshaped(Rewriter& to, ValueId v, Shape shape) {
 
 // The operands without explicit broadcasts and leading ones. Where nothing varies over the rest of the
 // result, it is computed once and repeated.
-std::optional<ValueId> broadcast_by_itself(Rewriter& to, const Draft& node) {
+std::optional<ValueId> broadcast_by_itself(Rewriter& to, const NewNode& node) {
   auto operands = node.operands;
   for (auto& operand : operands) {
     if (const Node* view = to.producer(operand, Op::broadcast)) operand = view->operands[0];
@@ -47,7 +47,7 @@ std::optional<ValueId> broadcast_by_itself(Rewriter& to, const Draft& node) {
 }
 
 // A contraction broadcasts all axes but the last two.
-std::optional<ValueId> broadcast_batches(Rewriter& to, const Draft& node) {
+std::optional<ValueId> broadcast_batches(Rewriter& to, const NewNode& node) {
   auto operands = node.operands;
   for (auto& operand : operands) {
     const Node* view = to.producer(operand, Op::broadcast);
@@ -69,7 +69,7 @@ Shape with_leading_ones(const Shape& shape, size_t rank) {
 // A view of a broadcast: the same view of what is broadcast, then broadcast.
 class ViewOfBroadcast {
  public:
-  ViewOfBroadcast(Rewriter& to, const Draft& node, ValueId once)
+  ViewOfBroadcast(Rewriter& to, const NewNode& node, ValueId once)
       : to_(to),
         node_(node),
         once_(once),
@@ -127,13 +127,13 @@ class ViewOfBroadcast {
   }
 
   Rewriter& to_;
-  const Draft& node_;
+  const NewNode& node_;
   ValueId once_;
   Shape wide_, narrow_;
 };
 
 // A broadcast that repeats nothing is a reshape, and needs no leading ones.
-std::optional<ValueId> simplify_broadcast(Rewriter& to, const Draft& node) {
+std::optional<ValueId> simplify_broadcast(Rewriter& to, const NewNode& node) {
   const ValueId operand = node.operands[0];
   if (to.type(operand).elements() == node.type.elements() &&
       same_but_ones(to.shape(operand), node.type.shape))
@@ -145,7 +145,7 @@ std::optional<ValueId> simplify_broadcast(Rewriter& to, const Draft& node) {
 
 }  // namespace
 
-std::optional<ValueId> make_broadcasts_implicit(Rewriter& to, const Draft& node) {
+std::optional<ValueId> make_broadcasts_implicit(Rewriter& to, const NewNode& node) {
   if (node.operands.empty()) return std::nullopt;
   if (class_of(node.op) == OpClass::elementwise) return broadcast_by_itself(to, node);
   if (node.op == Op::matmul) return broadcast_batches(to, node);

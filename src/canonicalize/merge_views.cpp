@@ -32,13 +32,13 @@ Axes with_ones_fixed(const Axes& wide, const Shape& shape) {
 }
 
 // `node` as a transpose of `from` that moves its wide axes in the order `wide`, and a reshape.
-ValueId turned(Rewriter& to, const Draft& node, ValueId from, const Axes& wide) {
+ValueId turned(Rewriter& to, const NewNode& node, ValueId from, const Axes& wide) {
   if (ascends(wide)) return to.add_reshape(from, node.type.shape);
   const ValueId turned = to.add_transpose(from, with_ones_fixed(wide, to.shape(from)));
   return to.add_reshape(turned, node.type.shape);
 }
 
-std::optional<ValueId> merge_transpose(Rewriter& to, const Draft& node) {
+std::optional<ValueId> merge_transpose(Rewriter& to, const NewNode& node) {
   const ValueId operand = node.operands[0];
   const auto& axes = node.attributes.get<Axes>("axes");
   if (const Node* inner = to.producer(operand, Op::transpose)) {
@@ -65,7 +65,7 @@ std::optional<ValueId> merge_transpose(Rewriter& to, const Draft& node) {
   return turned(to, node, operand, wide);
 }
 
-std::optional<ValueId> slice_of_slice(Rewriter& to, const Node& inner, std::vector<Range> ranges) {
+std::optional<ValueId> slice_of_slice(Rewriter& to, const Node& inner, std::vector<SliceRange> ranges) {
   const ValueId from = inner.operands[0];
   const auto firsts = slice_ranges(inner.attributes, to.shape(from), to.shape(inner.results[0]));
   for (size_t d = 0; d < ranges.size(); ++d) {
@@ -75,9 +75,10 @@ std::optional<ValueId> slice_of_slice(Rewriter& to, const Node& inner, std::vect
   return to.add(Op::slice, {from}, slice_attributes(ranges, to.shape(from)));
 }
 
-std::optional<ValueId> slice_of_transpose(Rewriter& to, const Node& inner, const std::vector<Range>& ranges) {
+std::optional<ValueId> slice_of_transpose(
+    Rewriter& to, const Node& inner, const std::vector<SliceRange>& ranges) {
   const auto axes = inner.attributes.get<Axes>("axes");
-  std::vector<Range> before(ranges.size());
+  std::vector<SliceRange> before(ranges.size());
   for (size_t d = 0; d < axes.size(); ++d)
     before[axes[d]] = ranges[d];
   const ValueId from = inner.operands[0];
@@ -88,10 +89,10 @@ std::optional<ValueId> slice_of_transpose(Rewriter& to, const Node& inner, const
 // Where the reshape only adds and drops axes of size 1, or the slice only cuts axes that the reshape keeps at
 // the end.
 std::optional<ValueId> slice_of_reshape(
-    Rewriter& to, const Draft& node, const Node& inner, const std::vector<Range>& ranges) {
+    Rewriter& to, const NewNode& node, const Node& inner, const std::vector<SliceRange>& ranges) {
   const ValueId from = inner.operands[0];
   const Shape before = to.shape(from), after = to.shape(node.operands[0]);
-  std::vector<Range> cut;
+  std::vector<SliceRange> cut;
   for (auto size : before)
     cut.push_back(whole(size));
   if (same_but_ones(before, after)) {
@@ -109,7 +110,7 @@ std::optional<ValueId> slice_of_reshape(
   return to.add_reshape(to.add(Op::slice, {from}, slice_attributes(cut, before)), node.type.shape);
 }
 
-std::optional<ValueId> merge_slice(Rewriter& to, const Draft& node) {
+std::optional<ValueId> merge_slice(Rewriter& to, const NewNode& node) {
   const Node* producer = to.producer(node.operands[0]);
   if (!producer || node.type.elements() == 0) return std::nullopt;
   const Node inner = *producer;
@@ -128,7 +129,7 @@ std::optional<ValueId> merge_slice(Rewriter& to, const Draft& node) {
 
 }  // namespace
 
-std::optional<ValueId> merge_views(Rewriter& to, const Draft& node) {
+std::optional<ValueId> merge_views(Rewriter& to, const NewNode& node) {
   switch (node.op) {
     case Op::transpose:
       return merge_transpose(to, node);

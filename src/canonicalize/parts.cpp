@@ -103,7 +103,7 @@ void Parts::append_cut(ValueId v, int64_t first, int64_t last) {
       push({until - from == part.size ? part.value : -1, part.scalar, until - from});
       continue;
     }
-    std::vector<Range> ranges;
+    std::vector<SliceRange> ranges;
     for (auto size : to_.shape(part.value))
       ranges.push_back(autoperfect::whole(size));
     ranges[axis_] = {from, 1, until - from};
@@ -139,8 +139,8 @@ std::optional<ValueId> Parts::joined_slices(ValueId a, ValueId b) {
   const ValueId from = first->operands[0];
   auto ranges = slice_ranges(first->attributes, to_.shape(from), to_.shape(a));
   const auto next = slice_ranges(second->attributes, to_.shape(from), to_.shape(b));
-  Range& range = ranges[axis_];
-  const Range& rest = next[axis_];
+  SliceRange& range = ranges[axis_];
+  const SliceRange& rest = next[axis_];
   for (size_t d = 0; d < ranges.size(); ++d) {
     if (d != static_cast<size_t>(axis_) && ranges[d] != next[d]) return std::nullopt;
   }
@@ -163,7 +163,7 @@ ValueId Parts::value_of(const Part& part) {
 }
 
 // One value, and the same scalar around it.
-std::optional<Draft> Parts::padding() const {
+std::optional<NewNode> Parts::padding() const {
   ValueId value = -1, scalar = -1;
   Padding padding{std::vector<int64_t>(type_.shape.size(), 0), std::vector<int64_t>(type_.shape.size(), 0)};
   for (const auto& part : parts_) {
@@ -177,10 +177,10 @@ std::optional<Draft> Parts::padding() const {
     }
   }
   if (value < 0 || scalar < 0) return std::nullopt;
-  return Draft{Op::pad, {value, scalar}, pad_attributes(padding), type_};
+  return NewNode{Op::pad, {value, scalar}, pad_attributes(padding), type_};
 }
 
-std::optional<ValueId> Parts::joined(const Draft& node) {
+std::optional<ValueId> Parts::joined(const NewNode& node) {
   if (parts_.empty()) return node.operands[0];
   if (parts_.size() == 1) return value_of(parts_[0]);
   if (auto padded = padding()) {

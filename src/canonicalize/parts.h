@@ -19,7 +19,7 @@ class Parts {
 
   // The one spelling: a value alone, a scalar repeated, a value between paddings of one scalar, or else a
   // concatenation. Nothing where that is `node`.
-  std::optional<ValueId> joined(const Draft& node);
+  std::optional<ValueId> joined(const NewNode& node);
 
  private:
   // A value, or a scalar that is repeated.
@@ -33,7 +33,7 @@ class Parts {
   Part whole(ValueId v) const;
   void push(const Part& part);
   std::optional<ValueId> joined_slices(ValueId a, ValueId b);
-  std::optional<Draft> padding() const;
+  std::optional<NewNode> padding() const;
   ValueId value_of(const Part& part);
 
   Rewriter& to_;

@@ -59,7 +59,7 @@ bool counts_up(const std::vector<int64_t>& axes) {
 }
 
 // The whole of its operand, in order.
-bool is_identity(const Draft& node, const TensorType& from) {
+bool is_identity(const NewNode& node, const TensorType& from) {
   switch (node.op) {
     case Op::stop_gradient:
     case Op::copy:
@@ -81,7 +81,7 @@ bool is_identity(const Draft& node, const TensorType& from) {
   }
 }
 
-bool is_neutral_here(const Rewriter& to, const Draft& node) {
+bool is_neutral_here(const Rewriter& to, const NewNode& node) {
   if (node.operands.size() != 2) return false;
   const TensorType& type = to.type(node.operands[0]);
   const auto c = constant_value(to.producer(node.operands[1]));
@@ -90,7 +90,7 @@ bool is_neutral_here(const Rewriter& to, const Draft& node) {
 
 }  // namespace
 
-std::optional<ValueId> remove_identities(Rewriter& to, const Draft& node) {
+std::optional<ValueId> remove_identities(Rewriter& to, const NewNode& node) {
   if (node.operands.empty()) return std::nullopt;
   const ValueId operand = node.operands[0];
   if (is_identity(node, to.type(operand)) || is_neutral_here(to, node)) return operand;

@@ -77,7 +77,7 @@ const Node* Rewriter::producer(ValueId v, Op op) const {
 void Rewriter::visit(const Node& node) {
   const ValueId result = node.results[0];
   const Value& value = source_.values[result];
-  Draft draft{node.op, {}, node.attributes, value.type};
+  NewNode draft{node.op, {}, node.attributes, value.type};
   for (auto operand : node.operands)
     draft.operands.push_back(of(operand));
   const size_t first_new = graph_.values.size();
@@ -130,21 +130,21 @@ void Rewriter::keep_several(const Node& node) {
   graph_.nodes.push_back(std::move(kept));
 }
 
-std::optional<ValueId> Rewriter::rewritten(const Draft& draft) {
+std::optional<ValueId> Rewriter::rewritten(const NewNode& draft) {
   for (auto rule : rules_.rules) {
     if (auto other = rule(*this, draft)) return other;
   }
   return std::nullopt;
 }
 
-uint64_t Rewriter::hash_of_draft(const Draft& draft) const {
+uint64_t Rewriter::hash_of_draft(const NewNode& draft) const {
   uint64_t hash = mix(hash_of(name(draft.op)), hash_of(draft.attributes));
   for (auto operand : draft.operands)
     hash = mix(hash, facts_[operand].hash);
   return mix(hash, hash_of(draft.type));
 }
 
-std::optional<ValueId> Rewriter::find_equal(const Draft& draft, uint64_t hash) const {
+std::optional<ValueId> Rewriter::find_equal(const NewNode& draft, uint64_t hash) const {
   if (!rules_.merges || !is_mergeable(draft.op)) return std::nullopt;
   const auto [first, last] = by_hash_.equal_range(hash);
   for (auto it = first; it != last; ++it) {
@@ -163,7 +163,7 @@ int32_t Rewriter::depth_of(const std::vector<ValueId>& operands) const {
   return depth;
 }
 
-ValueId Rewriter::append(Draft draft, uint64_t hash, std::string name) {
+ValueId Rewriter::append(NewNode draft, uint64_t hash, std::string name) {
   const auto id = static_cast<ValueId>(graph_.values.size());
   const auto producer = static_cast<NodeId>(graph_.nodes.size());
   facts_.push_back({hash, depth_of(draft.operands), -1});
@@ -197,7 +197,7 @@ std::string Rewriter::fresh_name(std::string_view suffix) {
 
 ValueId Rewriter::add(Op op, std::vector<ValueId> operands, Attributes attributes, std::string_view suffix) {
   TensorType type = inferred(graph_, op, operands, attributes);
-  Draft draft{op, std::move(operands), std::move(attributes), std::move(type)};
+  NewNode draft{op, std::move(operands), std::move(attributes), std::move(type)};
   const std::string_view outer = suffix_;
   if (!suffix.empty()) suffix_ = suffix;
   const auto other = rewritten(draft);

@@ -24,7 +24,7 @@ struct Rewrite {
 };
 
 // A node that is about to be added, on operands of the new graph.
-struct Draft {
+struct NewNode {
   Op op = Op::opaque;
   std::vector<ValueId> operands;
   Attributes attributes;
@@ -36,7 +36,7 @@ class Rewriter;
 // Another value that is the same tensor, made by Rewriter::add; nothing where the rule has nothing to say. It
 // must keep every bit in exact dtype semantics, look only at what leads to the operands, and never give back
 // the draft itself.
-using Rule = std::optional<ValueId> (*)(Rewriter& to, const Draft& node);
+using Rule = std::optional<ValueId> (*)(Rewriter& to, const NewNode& node);
 
 // The same for a node of any number of results: one value each; none where it stays.
 using Expansion = std::vector<ValueId> (*)(Rewriter& to, const Graph& source, const Node& node);
@@ -84,11 +84,11 @@ class Rewriter {
   void visit(const Node& node);
   bool expand(const Node& node);
   void keep_several(const Node& node);
-  std::optional<ValueId> rewritten(const Draft& draft);
-  std::optional<ValueId> find_equal(const Draft& draft, uint64_t hash) const;
-  uint64_t hash_of_draft(const Draft& draft) const;
+  std::optional<ValueId> rewritten(const NewNode& draft);
+  std::optional<ValueId> find_equal(const NewNode& draft, uint64_t hash) const;
+  uint64_t hash_of_draft(const NewNode& draft) const;
   int32_t depth_of(const std::vector<ValueId>& operands) const;
-  ValueId append(Draft draft, uint64_t hash, std::string name);
+  ValueId append(NewNode draft, uint64_t hash, std::string name);
   void take_name(ValueId v, ValueId source, size_t first_new);
   std::string fresh_name(std::string_view suffix);
 

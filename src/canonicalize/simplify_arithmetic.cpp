@@ -43,14 +43,14 @@ std::optional<double> exact_reciprocal(double c, Dtype dtype) {
   return 1 / c;
 }
 
-std::optional<ValueId> simplify_product(Rewriter& to, const Draft& node) {
+std::optional<ValueId> simplify_product(Rewriter& to, const NewNode& node) {
   const ValueId a = node.operands[0], b = node.operands[1];
   if (a == b && node.type.dtype != Dtype::bool_) return to.add(Op::square, {a});
   if (real_constant(to, b) == -1.0 && to.shape(a) == node.type.shape) return to.add(Op::neg, {a});
   return std::nullopt;
 }
 
-std::optional<ValueId> simplify_quotient(Rewriter& to, const Draft& node) {
+std::optional<ValueId> simplify_quotient(Rewriter& to, const NewNode& node) {
   const ValueId a = node.operands[0], b = node.operands[1];
   const Dtype dtype = node.type.dtype;
   if (const auto c = real_constant(to, b)) {
@@ -63,14 +63,14 @@ std::optional<ValueId> simplify_quotient(Rewriter& to, const Draft& node) {
   return std::nullopt;
 }
 
-std::optional<ValueId> simplify_difference(Rewriter& to, const Draft& node) {
+std::optional<ValueId> simplify_difference(Rewriter& to, const NewNode& node) {
   const ValueId a = node.operands[0], b = node.operands[1];
   if (const auto c = real_constant(to, b)) return to.add(Op::add, {a, to.add_constant(-*c, node.type.dtype)});
   if (const auto positive = without_sign(to, b)) return to.add(Op::add, {a, *positive});
   return std::nullopt;
 }
 
-std::optional<ValueId> simplify_sum(Rewriter& to, const Draft& node) {
+std::optional<ValueId> simplify_sum(Rewriter& to, const NewNode& node) {
   for (int i = 0; i < 2; ++i) {
     if (const auto positive = without_sign(to, node.operands[i]))
       return to.add(Op::sub, {node.operands[1 - i], *positive});
@@ -78,7 +78,7 @@ std::optional<ValueId> simplify_sum(Rewriter& to, const Draft& node) {
   return std::nullopt;
 }
 
-std::optional<ValueId> simplify_negation(Rewriter& to, const Draft& node) {
+std::optional<ValueId> simplify_negation(Rewriter& to, const NewNode& node) {
   const Node* inner = to.producer(node.operands[0]);
   if (!inner || inner->operands.empty()) return std::nullopt;
   const auto operands = inner->operands;
@@ -97,7 +97,7 @@ std::optional<ValueId> simplify_negation(Rewriter& to, const Draft& node) {
 
 }  // namespace
 
-std::optional<ValueId> simplify_arithmetic(Rewriter& to, const Draft& node) {
+std::optional<ValueId> simplify_arithmetic(Rewriter& to, const NewNode& node) {
   if (node.type.dtype == Dtype::c64) return std::nullopt;
   switch (node.op) {
     case Op::mul:

@@ -11,7 +11,7 @@ namespace autoperfect {
 namespace {
 
 // A padding around another of the same scalar.
-std::optional<ValueId> merge_paddings(Rewriter& to, const Draft& node, Padding padding) {
+std::optional<ValueId> merge_paddings(Rewriter& to, const NewNode& node, Padding padding) {
   const Node* inner = to.producer(node.operands[0], Op::pad);
   if (!inner || inner->operands[1] != node.operands[1]) return std::nullopt;
   const Padding first = padding_of(inner->attributes, padding.low.size());
@@ -22,7 +22,7 @@ std::optional<ValueId> merge_paddings(Rewriter& to, const Draft& node, Padding p
   return to.add(Op::pad, inner->operands, pad_attributes(padding));
 }
 
-std::optional<ValueId> pad_below_transpose(Rewriter& to, const Draft& node, const Padding& padding) {
+std::optional<ValueId> pad_below_transpose(Rewriter& to, const NewNode& node, const Padding& padding) {
   const Node* view = to.producer(node.operands[0], Op::transpose);
   if (!view) return std::nullopt;
   const auto axes = view->attributes.get<std::vector<int64_t>>("axes");
@@ -36,7 +36,7 @@ std::optional<ValueId> pad_below_transpose(Rewriter& to, const Draft& node, cons
 }
 
 // Below a reshape that keeps the padded axes, at the end.
-std::optional<ValueId> pad_below_reshape(Rewriter& to, const Draft& node, const Padding& padding) {
+std::optional<ValueId> pad_below_reshape(Rewriter& to, const NewNode& node, const Padding& padding) {
   const Node* view = to.producer(node.operands[0], Op::reshape);
   if (!view) return std::nullopt;
   const ValueId x = view->operands[0];
@@ -53,7 +53,7 @@ std::optional<ValueId> pad_below_reshape(Rewriter& to, const Draft& node, const 
   return to.add_reshape(padded, node.type.shape);
 }
 
-std::optional<ValueId> simplify_pad(Rewriter& to, const Draft& node) {
+std::optional<ValueId> simplify_pad(Rewriter& to, const NewNode& node) {
   const ValueId x = node.operands[0], scalar = node.operands[1];
   const auto padding = padding_of(node.attributes, node.type.shape.size());
   Attributes attributes = pad_attributes(padding);
@@ -75,7 +75,7 @@ std::optional<ValueId> simplify_pad(Rewriter& to, const Draft& node) {
 
 }  // namespace
 
-std::optional<ValueId> simplify_concatenations(Rewriter& to, const Draft& node) {
+std::optional<ValueId> simplify_concatenations(Rewriter& to, const NewNode& node) {
   if (node.op == Op::pad) return simplify_pad(to, node);
   if (node.op != Op::concatenate) return std::nullopt;
   Parts parts(to, node.type, node.attributes.get<int64_t>("axis"));

@@ -14,8 +14,8 @@ namespace {
 
 using Axes = std::vector<int64_t>;
 
-std::vector<Range> all_of(const Shape& shape) {
-  std::vector<Range> ranges;
+std::vector<SliceRange> all_of(const Shape& shape) {
+  std::vector<SliceRange> ranges;
   for (auto size : shape)
     ranges.push_back(whole(size));
   return ranges;
@@ -50,7 +50,7 @@ std::optional<std::vector<ValueId>> unconverted(Rewriter& to, const std::vector<
 
 class Gather {
  public:
-  Gather(Rewriter& to, const Draft& node)
+  Gather(Rewriter& to, const NewNode& node)
       : to_(to),
         node_(node),
         x_(node.operands[0]),
@@ -315,7 +315,7 @@ class Gather {
   }
 
   Rewriter& to_;
-  const Draft& node_;
+  const NewNode& node_;
   ValueId x_;
   Shape shape_;
   Axes axes_;
@@ -324,7 +324,7 @@ class Gather {
   std::vector<IndexArray> indices_;
 };
 
-std::optional<ValueId> along_axis_below_transpose(Rewriter& to, const Draft& node) {
+std::optional<ValueId> along_axis_below_transpose(Rewriter& to, const NewNode& node) {
   const Node* view = to.producer(node.operands[0], Op::transpose);
   if (!view) return std::nullopt;
   const ValueId x = view->operands[0];
@@ -339,7 +339,7 @@ std::optional<ValueId> along_axis_below_transpose(Rewriter& to, const Draft& nod
 }
 
 // take_along_axis
-std::optional<ValueId> simplify_gather_axis(Rewriter& to, const Draft& node) {
+std::optional<ValueId> simplify_gather_axis(Rewriter& to, const NewNode& node) {
   const ValueId x = node.operands[0];
   const Shape shape = to.shape(x);
   const auto axis = static_cast<size_t>(node.attributes.get<int64_t>("axis"));
@@ -372,7 +372,7 @@ std::optional<ValueId> simplify_gather_axis(Rewriter& to, const Draft& node) {
 
 }  // namespace
 
-std::optional<ValueId> simplify_gathers(Rewriter& to, const Draft& node) {
+std::optional<ValueId> simplify_gathers(Rewriter& to, const NewNode& node) {
   const bool gathers = node.op == Op::gather || node.op == Op::gather_axis;
   if (!gathers || node.type.elements() == 0) return std::nullopt;
   return node.op == Op::gather ? Gather(to, node).run() : simplify_gather_axis(to, node);

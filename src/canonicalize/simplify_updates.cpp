@@ -22,7 +22,7 @@ std::optional<Op> op_of_reduction(const Attributes& attributes) {
 
 class Update {
  public:
-  Update(Rewriter& to, const Draft& node)
+  Update(Rewriter& to, const NewNode& node)
       : to_(to),
         node_(node),
         x_(node.operands[0]),
@@ -43,7 +43,7 @@ class Update {
   }
 
  private:
-  ValueId assigned(ValueId x, ValueId update, const std::vector<Range>& box) {
+  ValueId assigned(ValueId x, ValueId update, const std::vector<SliceRange>& box) {
     return to_.add(Op::slice_update, {x, update}, slice_attributes(box, shape_));
   }
 
@@ -59,7 +59,7 @@ class Update {
   // From the first to the last element of every axis.
   std::optional<ValueId> counted_upward() {
     auto box = box_;
-    std::vector<Range> turned;
+    std::vector<SliceRange> turned;
     bool turns = false;
     for (auto& range : box) {
       turned.push_back(whole(range.count));
@@ -78,7 +78,7 @@ class Update {
 
   bool is_whole() const { return to_.shape(update_) == shape_; }
   bool is_dense() const {
-    return std::all_of(box_.begin(), box_.end(), [](const Range& range) { return range.stride == 1; });
+    return std::all_of(box_.begin(), box_.end(), [](const SliceRange& range) { return range.stride == 1; });
   }
 
   // The update is what is there.
@@ -104,7 +104,7 @@ class Update {
   }
 
   // Two boxes that are one when they are put together along an axis.
-  std::optional<ValueId> beside(ValueId x, ValueId first, const std::vector<Range>& before) {
+  std::optional<ValueId> beside(ValueId x, ValueId first, const std::vector<SliceRange>& before) {
     std::optional<size_t> axis;
     for (size_t d = 0; d < box_.size(); ++d) {
       if (box_[d] == before[d]) continue;
@@ -112,7 +112,7 @@ class Update {
       axis = d;
     }
     if (!axis || box_[*axis].stride != 1 || before[*axis].stride != 1) return std::nullopt;
-    const Range &a = before[*axis], &b = box_[*axis];
+    const SliceRange &a = before[*axis], &b = box_[*axis];
     const bool follows = a.first + a.count == b.first, precedes = b.first + b.count == a.first;
     if ((!follows && !precedes) || !may_grow(first, *axis)) return std::nullopt;
     auto both = box_;
@@ -149,7 +149,7 @@ class Update {
     }
     const auto along = static_cast<int64_t>(*axis);
     if (!is_joined_along(to_, x_, along)) return std::nullopt;
-    const Range& range = box_[*axis];
+    const SliceRange& range = box_[*axis];
     Parts parts(to_, node_.type, along);
     parts.append_cut(x_, 0, range.first);
     parts.append(update_);
@@ -158,15 +158,15 @@ class Update {
   }
 
   Rewriter& to_;
-  const Draft& node_;
+  const NewNode& node_;
   ValueId x_, update_;
   Shape shape_;
-  std::vector<Range> box_;
+  std::vector<SliceRange> box_;
 };
 
 }  // namespace
 
-std::optional<ValueId> simplify_updates(Rewriter& to, const Draft& node) {
+std::optional<ValueId> simplify_updates(Rewriter& to, const NewNode& node) {
   if (node.op != Op::slice_update || node.type.elements() == 0) return std::nullopt;
   return Update(to, node).run();
 }

@@ -48,7 +48,7 @@ std::optional<ValueId> before_regrouping(const Rewriter& to, ValueId v, const Re
   return std::nullopt;
 }
 
-std::optional<ValueId> sink_reshape(Rewriter& to, const Draft& node) {
+std::optional<ValueId> sink_reshape(Rewriter& to, const NewNode& node) {
   if (node.type.elements() == 0) return std::nullopt;
   for (auto operand : node.operands) {
     const Node* view = to.producer(operand, Op::reshape);
@@ -67,7 +67,7 @@ std::optional<ValueId> sink_reshape(Rewriter& to, const Draft& node) {
 }
 
 // All operands are transposed by the same axes, or are one element.
-std::optional<ValueId> sink_transpose(Rewriter& to, const Draft& node) {
+std::optional<ValueId> sink_transpose(Rewriter& to, const NewNode& node) {
   const Axes* axes = nullptr;
   std::vector<ValueId> operands;
   for (auto operand : node.operands) {
@@ -90,7 +90,7 @@ std::optional<ValueId> sink_transpose(Rewriter& to, const Draft& node) {
 }
 
 // A reduction of axes that the reshape keeps.
-std::optional<ValueId> sink_below_reduction(Rewriter& to, const Draft& node) {
+std::optional<ValueId> sink_below_reduction(Rewriter& to, const NewNode& node) {
   const ValueId operand = node.operands[0];
   const Node* view = to.producer(operand, Op::reshape);
   if (!view || node.type.elements() == 0 || to.type(operand).elements() == 0) return std::nullopt;
@@ -117,7 +117,7 @@ std::optional<ValueId> sink_below_reduction(Rewriter& to, const Draft& node) {
 
 }  // namespace
 
-std::optional<ValueId> sink_views(Rewriter& to, const Draft& node) {
+std::optional<ValueId> sink_views(Rewriter& to, const NewNode& node) {
   switch (class_of(node.op)) {
     case OpClass::elementwise: {
       if (auto sunk = sink_reshape(to, node)) return sunk;

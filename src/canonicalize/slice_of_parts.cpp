@@ -8,16 +8,17 @@ namespace autoperfect {
 
 namespace {
 
-int64_t lowest(const Range& range) {
+int64_t lowest(const SliceRange& range) {
   return std::min(range.first, range.first + (range.count - 1) * range.stride);
 }
-int64_t highest(const Range& range) {
+int64_t highest(const SliceRange& range) {
   return std::max(range.first, range.first + (range.count - 1) * range.stride);
 }
 
-std::optional<ValueId> slice_of_concatenation(Rewriter& to, const Node& inner, std::vector<Range> ranges) {
+std::optional<ValueId> slice_of_concatenation(
+    Rewriter& to, const Node& inner, std::vector<SliceRange> ranges) {
   const auto axis = inner.attributes.get<int64_t>("axis");
-  Range& range = ranges[axis];
+  SliceRange& range = ranges[axis];
   for (auto part : inner.operands) {
     const int64_t size = to.shape(part)[axis];
     if (lowest(range) >= 0 && highest(range) < size)
@@ -28,7 +29,7 @@ std::optional<ValueId> slice_of_concatenation(Rewriter& to, const Node& inner, s
 }
 
 std::optional<ValueId> slice_of_padding(
-    Rewriter& to, const Draft& node, const Node& inner, std::vector<Range> ranges) {
+    Rewriter& to, const NewNode& node, const Node& inner, std::vector<SliceRange> ranges) {
   const ValueId x = inner.operands[0];
   const Shape shape = to.shape(x);
   const Padding padding = padding_of(inner.attributes, shape.size());
@@ -43,7 +44,7 @@ std::optional<ValueId> slice_of_padding(
   return to.add(Op::slice, {x}, slice_attributes(ranges, shape));
 }
 
-std::optional<ValueId> slice_of_update(Rewriter& to, const Node& inner, std::vector<Range> ranges) {
+std::optional<ValueId> slice_of_update(Rewriter& to, const Node& inner, std::vector<SliceRange> ranges) {
   if (inner.attributes.has("reduce")) return std::nullopt;
   const ValueId x = inner.operands[0], update = inner.operands[1];
   const auto box = slice_ranges(inner.attributes, to.shape(x), to.shape(update));
@@ -63,7 +64,7 @@ std::optional<ValueId> slice_of_update(Rewriter& to, const Node& inner, std::vec
 }  // namespace
 
 std::optional<ValueId> slice_of_parts(
-    Rewriter& to, const Draft& node, const Node& inner, const std::vector<Range>& ranges) {
+    Rewriter& to, const NewNode& node, const Node& inner, const std::vector<SliceRange>& ranges) {
   switch (inner.op) {
     case Op::concatenate:
       return slice_of_concatenation(to, inner, ranges);

@@ -31,7 +31,7 @@ Attributes without_defaults(Attributes attributes) {
 }
 
 // A stack of rows times a matrix is one matrix of all rows times that matrix, as MLX itself computes it.
-std::optional<ValueId> multiply_rows_at_once(Rewriter& to, const Draft& node) {
+std::optional<ValueId> multiply_rows_at_once(Rewriter& to, const NewNode& node) {
   const Shape a = to.shape(node.operands[0]), b = to.shape(node.operands[1]);
   if (a.size() <= 2 || b.size() != 2 || node.type.elements() == 0) return std::nullopt;
   const int64_t rows = node.type.elements() / node.type.shape.back();
@@ -40,7 +40,7 @@ std::optional<ValueId> multiply_rows_at_once(Rewriter& to, const Draft& node) {
 }
 
 // A reduction keeps its axes; dropping them is a reshape of its own.
-std::optional<ValueId> keep_axes(Rewriter& to, const Draft& node) {
+std::optional<ValueId> keep_axes(Rewriter& to, const NewNode& node) {
   if (node.attributes.get_or("keepdims", false)) return std::nullopt;
   Attributes attributes = node.attributes;
   attributes.set("keepdims", true);
@@ -49,7 +49,7 @@ std::optional<ValueId> keep_axes(Rewriter& to, const Draft& node) {
 
 }  // namespace
 
-std::optional<ValueId> spell_once(Rewriter& to, const Draft& node) {
+std::optional<ValueId> spell_once(Rewriter& to, const NewNode& node) {
   switch (node.op) {
     case Op::opaque:
       return std::nullopt;
@@ -77,7 +77,7 @@ std::optional<ValueId> spell_once(Rewriter& to, const Draft& node) {
   return to.add(node.op, node.operands, std::move(attributes));
 }
 
-std::optional<ValueId> order_operands(Rewriter& to, const Draft& node) {
+std::optional<ValueId> order_operands(Rewriter& to, const NewNode& node) {
   // logaddexp asks which operand is larger, which complex numbers do not say.
   const bool commutes =
       is_commutative(node.op) || (node.op == Op::logaddexp && node.type.dtype != Dtype::c64);

@@ -4,14 +4,15 @@
 
 namespace autoperfect {
 
-std::vector<Range> slice_ranges(const Attributes& attributes, const Shape& from, const Shape& to) {
+std::vector<SliceRange> slice_ranges(const Attributes& attributes, const Shape& from, const Shape& to) {
   const auto& start = attributes.get<std::vector<int64_t>>("start");
   const auto& strides = attributes.get<std::vector<int64_t>>("strides");
-  std::vector<Range> ranges;
+  std::vector<SliceRange> ranges;
   for (size_t d = 0; d < from.size(); ++d) {
     const int64_t n = from[d], count = to[d];
     const int64_t first = start[d] < 0 ? start[d] + n : start[d];
-    Range range{strides[d] < 0 ? std::min(first, n - 1) : std::max<int64_t>(first, 0), strides[d], count};
+    SliceRange range{
+        strides[d] < 0 ? std::min(first, n - 1) : std::max<int64_t>(first, 0), strides[d], count};
     if (count == 0) range.first = 0;
     if (count <= 1) range.stride = 1;
     ranges.push_back(range);
@@ -19,7 +20,7 @@ std::vector<Range> slice_ranges(const Attributes& attributes, const Shape& from,
   return ranges;
 }
 
-Attributes slice_attributes(const std::vector<Range>& ranges, const Shape& from) {
+Attributes slice_attributes(const std::vector<SliceRange>& ranges, const Shape& from) {
   std::vector<int64_t> start, stop, strides;
   for (size_t d = 0; d < ranges.size(); ++d) {
     const auto& [first, stride, count] = ranges[d];
@@ -39,7 +40,7 @@ Attributes slice_attributes(const std::vector<Range>& ranges, const Shape& from)
   return attributes;
 }
 
-Range whole(int64_t size) {
+SliceRange whole(int64_t size) {
   return {0, 1, size};
 }
 

@@ -6,23 +6,23 @@
 namespace autoperfect {
 
 // The elements first, first + stride, ... of one axis.
-struct Range {
+struct SliceRange {
   int64_t first = 0, stride = 1, count = 0;
-  bool operator==(const Range&) const = default;
+  bool operator==(const SliceRange&) const = default;
 };
 
-std::vector<Range> slice_ranges(const Attributes& attributes, const Shape& from, const Shape& to);
+std::vector<SliceRange> slice_ranges(const Attributes& attributes, const Shape& from, const Shape& to);
 
 // The one spelling: the first element, one past the last in the direction of the stride, and stride 1 where
 // at most one element is taken. A backward slice that ends with element 0 stops at -(n + 1): -1 would mean
 // the end.
-Attributes slice_attributes(const std::vector<Range>& ranges, const Shape& from);
+Attributes slice_attributes(const std::vector<SliceRange>& ranges, const Shape& from);
 
-Range whole(int64_t size);
+SliceRange whole(int64_t size);
 
 // `node` is a slice of what `inner` made: see slice_of_parts.cpp.
 std::optional<ValueId> slice_of_parts(
-    Rewriter& to, const Draft& node, const Node& inner, const std::vector<Range>& ranges);
+    Rewriter& to, const NewNode& node, const Node& inner, const std::vector<SliceRange>& ranges);
 
 // Shapes that differ only by axes of size 1.
 bool same_but_ones(const Shape& a, const Shape& b);

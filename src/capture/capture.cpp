@@ -19,11 +19,11 @@ TensorType type_of(const mx::array& a) {
   return {from_mlx(a.dtype()), Shape(a.shape().begin(), a.shape().end())};
 }
 
-// Trace -> Captured. Values and nodes are appended directly: names are unique by construction, and looking
-// that up for each would be quadratic in the size of the program.
+// TracedProgram -> Captured. Values and nodes are appended directly: names are unique by construction, and
+// looking that up for each would be quadratic in the size of the program.
 class Builder {
  public:
-  explicit Builder(Trace trace) : trace_(std::move(trace)), ids_(trace_.values.size(), -1) {}
+  explicit Builder(TracedProgram trace) : trace_(std::move(trace)), ids_(trace_.values.size(), -1) {}
 
   Captured build(size_t arguments, const SourceLines* lines) {
     captured_.uses_tracers = trace_.uses_tracers;
@@ -192,7 +192,7 @@ class Builder {
     }
   }
 
-  Trace trace_;
+  TracedProgram trace_;
   std::vector<ValueId> ids_;
   Captured captured_;
 };

@@ -23,7 +23,7 @@ struct Fact {
 
 class Walk {
  public:
-  Walk(Trace& trace, const std::vector<mx::array>& placeholders, bool inside_another)
+  Walk(TracedProgram& trace, const std::vector<mx::array>& placeholders, bool inside_another)
       : trace_(trace), inside_another_(inside_another) {
     for (const auto& placeholder : placeholders) {
       auto index = static_cast<int32_t>(trace_.values.size());
@@ -149,7 +149,7 @@ class Walk {
     return value;
   }
 
-  Trace& trace_;
+  TracedProgram& trace_;
   bool inside_another_;
   std::unordered_map<Id, int32_t> values_;
   std::unordered_map<Id, Fact> facts_;
@@ -168,8 +168,8 @@ bool in_transformation() {
   return flagged->is_tracer();
 }
 
-Trace trace(const ArrayFunction& fn, const std::vector<mx::array>& arguments) {
-  Trace result;
+TracedProgram trace(const ArrayFunction& fn, const std::vector<mx::array>& arguments) {
+  TracedProgram result;
   bool inside_another = in_transformation();
   // MLX runs the wrapper in its trace scope; what it returns is of no interest, so it returns nothing and
   // MLX's own (recursive) passes over the graph have nothing to do.

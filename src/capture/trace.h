@@ -25,12 +25,12 @@ struct TracedValue {
 struct TracedNode {
   std::shared_ptr<mlx::core::Primitive> primitive;
   std::optional<MappedPrimitive> mapped;
-  std::vector<int32_t> operands, results;  // into Trace::values
+  std::vector<int32_t> operands, results;  // into TracedProgram::values
 };
 
 // What the outputs are made of. A leaf is data that does not depend on the arguments: it may still be lazy,
 // and is safe to evaluate once the trace is over.
-struct Trace {
+struct TracedProgram {
   std::vector<TracedValue> values;
   std::vector<TracedNode> nodes;
   std::vector<mlx::core::array> leaves;
@@ -38,6 +38,6 @@ struct Trace {
   bool uses_tracers = false;  // data of a transformation around this one, or left over from one that is over
 };
 
-Trace trace(const ArrayFunction& fn, const std::vector<mlx::core::array>& arguments);
+TracedProgram trace(const ArrayFunction& fn, const std::vector<mlx::core::array>& arguments);
 
 }  // namespace autoperfect
