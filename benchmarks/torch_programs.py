@@ -70,6 +70,10 @@ def tensor_of(array):
     return torch.from_numpy(np.array(array)).cuda()
 
 
+def copied(tensors):
+    return [tensor.clone() for tensor in tensors]
+
+
 def array_of(tensor):
     """As float32: half dtypes are exact there."""
     return mx.array(tensor.float().cpu().numpy())

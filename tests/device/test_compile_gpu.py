@@ -19,6 +19,8 @@ os.environ.setdefault("AUTOPERFECT_CACHE_DIR", tempfile.mkdtemp(prefix="autoperf
 # MLX's own, of compiled kernels, is not made for several processes that write it at once: each has another.
 MLX_KERNELS = tempfile.TemporaryDirectory(prefix="mlx-kernels-")
 os.environ["MLX_PTX_CACHE_DIR"] = MLX_KERNELS.name
+# Of products with ten bits of each number, two right answers may be thousands of units apart.
+os.environ["MLX_ENABLE_TF32"] = "0"
 
 import accuracy  # noqa: E402
 import mlx.core as mx  # noqa: E402
