@@ -1,7 +1,8 @@
 // When the GPU is given what an evaluation has collected so far. MLX collects nodes until the evaluation
-// ends, and the GPU waits for the host; but each start takes the host some ten microseconds and the GPU four
-// between two graphs. So the starts of an evaluation become ever rarer. They go by what is collected, not by
-// the clock: MLX keeps the graphs it made, and a program that is run again must be cut in the same places.
+// ends, and the GPU waits for the host; but each start takes the host ten to fifty microseconds and the GPU
+// four between two graphs. So there is none before the GPU has as much to do, and the starts of an evaluation
+// become ever rarer. They go by what is collected, not by the clock: MLX keeps the graphs it made, and a
+// program that is run again must be cut in the same places.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +28,7 @@ class GpuBacklog {
   }
 
  private:
-  static constexpr int64_t least = int64_t{64} << 20;
+  static constexpr int64_t least = int64_t{256} << 20;
   static constexpr double pause = 300e-6;
 
   double busy_until_ = 0, last_ = 0;

@@ -27,8 +27,8 @@ TEST(GpuBacklog, starts_become_rarer_and_are_the_same_in_every_evaluation) {
 
 TEST(GpuBacklog, small_work_is_left_to_mlx) {
   GpuBacklog backlog;
-  EXPECT_EQ(starts(backlog, 1, 4 * us, 3 * mib), std::vector<int>{});
-  EXPECT_EQ(starts(backlog, 2, 4 * us, 3 * mib), std::vector<int>{});
+  EXPECT_EQ(starts(backlog, 1, 4 * us, 12 * mib), std::vector<int>{});
+  EXPECT_EQ(starts(backlog, 2, 4 * us, 12 * mib), std::vector<int>{});
 }
 
 TEST(GpuBacklog, an_evaluation_that_waits_for_the_gpu_goes_on) {
