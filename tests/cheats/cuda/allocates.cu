@@ -1,6 +1,6 @@
 // kernel: scale
 // rejected-by: check code=not-allowed
-// without-check: admitted: the compiler leaves it out, as nobody uses it
+// without-check: gate
 // launch: grid=ceil_div(n_i*n_j,256) block=256
 float* more = (float*)malloc(64);
 const long at = (long)blockIdx.x * blockDim.x + threadIdx.x;
