@@ -152,13 +152,16 @@ def hot_table(rows):
     return markdown_table(head, lines)
 
 
+def warm(row, name):
+    return row["seconds"][name].get("device")
+
+
 def l2_table(rows):
     """Device time with arguments in L2 as far as they fit, and from memory."""
     head = ["", "ours, warm", "ours, cold", "best of the others, warm", "cold"]
     lines = []
     for row in rows:
-        warm = lambda row, name: row["seconds"][name]["device"]
-        best = [min(times_of(row, take).values()) for take in (warm, cold)]
+        best = [min(times_of(row, take).values(), default=math.nan) for take in (warm, cold)]
         values = [warm(row, "ours"), cold(row), *best]
         lines.append([label(row), *(f"{value * 1e6:.1f}" for value in values)])
     return markdown_table(head, lines)
