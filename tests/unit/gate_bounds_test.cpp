@@ -77,7 +77,8 @@ TEST(ErrorBounds, AScanMayJoinItsTermsInAnyGrouping) {
 
 TEST(ErrorBounds, AScanMayJoinItsFactorsInAnyGrouping) {
   auto kernel = parsed(
-      "    in %x: f32[4] row\n    out %y: f32[4] row\n", "    axes i=4\n    %y[i] = cumprod(i) %x[i] : f32\n");
+      "    in %x: f32[4] row\n    out %y: f32[4] row\n",
+      "    axes i=4\n    %y[i] = cumprod(i) %x[i] : f32\n");
   auto bounds = bounds_of(kernel, {1e-20, 1e20, 1e25, 1e-5});
   EXPECT_LT(bounds[0], 1e-25);
   EXPECT_LT(bounds[1], 1e-5);

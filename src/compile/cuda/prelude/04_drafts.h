@@ -1,5 +1,5 @@
-// CUDA prelude, part 5: what drafts find beside CUDA's own: half numbers without CUDA's headers, computed with
-// in float, and what the counted build does to show a race.
+// CUDA prelude, part 5: what drafts find beside CUDA's own: half numbers without CUDA's headers, computed
+// with in float, and what the counted build does to show a race.
 
 struct __half {
   unsigned short raw;
@@ -33,33 +33,33 @@ __nv_bfloat16 __float2bfloat16_rn(float x) {
   return x;
 }
 
-#define AP_HALF(T) \
+#define AP_HALF(T)               \
   T& operator+=(T& a, float b) { \
-    return a = a + b; \
-  } \
+    return a = a + b;            \
+  }                              \
   T& operator-=(T& a, float b) { \
-    return a = a - b; \
-  } \
+    return a = a - b;            \
+  }                              \
   T& operator*=(T& a, float b) { \
-    return a = a * b; \
-  } \
+    return a = a * b;            \
+  }                              \
   T& operator/=(T& a, float b) { \
-    return a = a / b; \
+    return a = a / b;            \
   }
 AP_HALF(__half)
 AP_HALF(__nv_bfloat16)
 
 // Moved as words of the same size.
-#define AP_MOVED_AS(T, W) \
-  T __ldg(const T* p) { \
-    W word = __ldg((const W*)p); \
-    return *(const T*)&word; \
-  } \
-  T __ldcs(const T* p) { \
+#define AP_MOVED_AS(T, W)         \
+  T __ldg(const T* p) {           \
+    W word = __ldg((const W*)p);  \
+    return *(const T*)&word;      \
+  }                               \
+  T __ldcs(const T* p) {          \
     W word = __ldcs((const W*)p); \
-    return *(const T*)&word; \
-  } \
-  void __stcs(T* p, T x) { \
+    return *(const T*)&word;      \
+  }                               \
+  void __stcs(T* p, T x) {        \
     __stcs((W*)p, *(const W*)&x); \
   }
 AP_MOVED_AS(__half, unsigned short)
@@ -74,8 +74,8 @@ u32 thread_of_block() {
   return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
 }
 
-// Warps wait, each for another time at each call: one that relies on another to be as fast, without a barrier,
-// computes something else.
+// Warps wait, each for another time at each call: one that relies on another to be as fast, without a
+// barrier, computes something else.
 void stagger() {
   const i64 start = clock64();
   const u32 block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
