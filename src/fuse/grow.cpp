@@ -249,6 +249,8 @@ void Growth::place(NodeId id) {
   latest.erase(std::unique(latest.begin(), latest.end()), latest.end());
   auto& reason = refusals_[id];
   reason = why_not_fusable(graph_, id);
+  if (reason.empty() && class_of(node.op) == OpClass::gemm && !target_.contracts)
+    reason = "matrix products stay with MLX's library on this machine";
   if (reason.empty() && is_constant_[id] && weight_of(node.op) > Weight::light)
     reason = std::string(name(node.op)) + " of constants is computed once, when the program is built";
   if (reason.empty() && class_of(node.op) != OpClass::elementwise) reason = why_not({id});

@@ -104,6 +104,13 @@ KernelOperand StatementWriter::inside_of(
   return all;
 }
 
+// Where nothing else is in question.
+void StatementWriter::write_copy(const Instance& instance, KernelValue value, int demand) {
+  value.op = Op::copy;
+  value.operands = {operand(demand)};
+  finish(instance, std::move(value));
+}
+
 void StatementWriter::write_choice(
     const Instance& instance,
     KernelValue value,
@@ -112,11 +119,7 @@ void StatementWriter::write_choice(
     int outside,
     const Shape& shape) {
   KernelOperand here = inside_of(instance, start, shape);
-  if (here.kind == KernelOperand::Kind::literal) {
-    value.op = Op::copy;
-    value.operands = {operand(inside)};
-    return finish(instance, std::move(value));
-  }
+  if (here.kind == KernelOperand::Kind::literal) return write_copy(instance, std::move(value), inside);
   KernelOperand chosen = operand(inside), other = operand(outside);
   bool literals = chosen.kind == KernelOperand::Kind::literal && other.kind == KernelOperand::Kind::literal;
   value.op = Op::select;
@@ -133,6 +136,7 @@ void StatementWriter::write_pad(const Instance& instance, KernelValue value) {
   std::vector<int64_t> start(shape.size(), 0);
   for (size_t k = 0; k < axes.size(); ++k)
     start[static_cast<size_t>(axes[k])] = low[k];
+  if (instance.operands[0] < 0) return write_copy(instance, std::move(value), instance.operands[1]);
   auto& x = trace_.demands[instance.operands[0]];
   KernelOperand padding = operand(instance.operands[1]);
   if (x.kind == Demand::Kind::load && x.value == node.operands[0] &&
@@ -145,6 +149,7 @@ void StatementWriter::write_pad(const Instance& instance, KernelValue value) {
 }
 
 void StatementWriter::write_slice_update(const Instance& instance, KernelValue value) {
+  if (instance.operands[1] < 0) return write_copy(instance, std::move(value), instance.operands[0]);
   const Node& node = graph_.nodes[instance.node];
   auto& start = node.attributes.get<std::vector<int64_t>>("start");
   write_choice(

@@ -22,6 +22,7 @@ class StatementWriter {
   void write_concatenate(const Instance& instance, KernelValue value);
   void write_pad(const Instance& instance, KernelValue value);
   void write_slice_update(const Instance& instance, KernelValue value);
+  void write_copy(const Instance& instance, KernelValue value, int demand);
   void write_choice(
       const Instance& instance,
       KernelValue value,
