@@ -11,12 +11,8 @@ namespace autoperfect {
 namespace {
 
 bool is_zero(const Rewriter& to, ValueId v) {
-  const Node* node = to.producer(v, Op::constant);
-  if (!node || !to.shape(v).empty()) return false;
-  const auto& value = *node->attributes.find("value");
-  if (const auto* real = std::get_if<double>(&value)) return *real == 0 && !std::signbit(*real);
-  const auto* integer = std::get_if<int64_t>(&value);
-  return integer && *integer == 0;
+  const auto number = constant_number(to, v);
+  return number && *number == 0 && !std::signbit(*number) && to.shape(v).empty();
 }
 
 // `value` at a box of a larger array, zeros elsewhere.
@@ -75,7 +71,9 @@ std::optional<Placed> between(Rewriter& to, const Node& node, const Shape& shape
 std::optional<Placed> placed(Rewriter& to, ValueId v) {
   if (const Node* sum = to.producer(v, Op::add); sum && is_zero(to, sum->operands[1])) v = sum->operands[0];
   const Node* producer = to.producer(v);
-  if (!producer) return std::nullopt;
+  const bool may_place = producer && (producer->op == Op::pad || producer->op == Op::slice_update ||
+                                      producer->op == Op::concatenate);
+  if (!may_place) return std::nullopt;
   const Node node = *producer;  // others are added
   const Shape shape = to.shape(v);
   std::optional<Placed> found;
@@ -84,17 +82,6 @@ std::optional<Placed> placed(Rewriter& to, ValueId v) {
   if (node.op == Op::concatenate) found = between(to, node, shape);
   if (!found || !is_zero(to, found->zero)) return std::nullopt;
   return found;
-}
-
-// The one axis in which two boxes differ.
-std::optional<size_t> differing_axis(const std::vector<SliceRange>& a, const std::vector<SliceRange>& b) {
-  std::optional<size_t> axis;
-  for (size_t d = 0; d < a.size(); ++d) {
-    if (a[d] == b[d]) continue;
-    if (axis) return std::nullopt;
-    axis = d;
-  }
-  return axis;
 }
 
 // Elements in turn: each on an axis of its own, which is then flat.

@@ -27,6 +27,15 @@ std::optional<ValueId> repeated_scalar(const Rewriter& to, ValueId v) {
   return node->operands[0];
 }
 
+std::optional<double> constant_number(const Rewriter& to, ValueId v) {
+  const Node* node = to.producer(v, Op::constant);
+  if (!node) return std::nullopt;
+  const auto* value = node->attributes.find("value");
+  if (auto* real = std::get_if<double>(value)) return *real;
+  if (auto* integer = std::get_if<int64_t>(value)) return static_cast<double>(*integer);
+  return std::nullopt;
+}
+
 bool is_joined_along(const Rewriter& to, ValueId v, int64_t axis) {
   const Node* node = to.producer(v);
   return node && (is_concatenated_along(*node, axis) || is_padded_along(*node, axis));

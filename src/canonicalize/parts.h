@@ -8,6 +8,9 @@ namespace autoperfect {
 // The scalar that a broadcast repeats, or nothing.
 std::optional<ValueId> repeated_scalar(const Rewriter& to, ValueId v);
 
+// The number that every element of a constant is.
+std::optional<double> constant_number(const Rewriter& to, ValueId v);
+
 class Parts {
  public:
   // Parts of a value of this type, along this axis.

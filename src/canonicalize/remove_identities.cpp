@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "canonicalize/lossless.h"
+#include "canonicalize/parts.h"
 #include "canonicalize/passes.h"
 
 namespace autoperfect {
@@ -18,15 +19,6 @@ bool is_integral(Dtype dtype) {
 bool skips_middle(Dtype from, Dtype middle, Dtype to) {
   const bool detours = is_integral(from) && is_floating(middle) && is_integral(to);
   return is_lossless(from, middle) && !detours;
-}
-
-// The number that every element of a constant is.
-std::optional<double> constant_value(const Node* node) {
-  if (!node || node->op != Op::constant) return std::nullopt;
-  const auto* value = node->attributes.find("value");
-  if (auto* real = std::get_if<double>(value)) return *real;
-  if (auto* integer = std::get_if<int64_t>(value)) return static_cast<double>(*integer);
-  return std::nullopt;
 }
 
 // x op c is x, bit for bit: adding 0.0 would turn -0.0 into 0.0, adding -0.0 or taking away 0.0 does not.
@@ -84,7 +76,7 @@ bool is_identity(const NewNode& node, const TensorType& from) {
 bool is_neutral_here(const Rewriter& to, const NewNode& node) {
   if (node.operands.size() != 2) return false;
   const TensorType& type = to.type(node.operands[0]);
-  const auto c = constant_value(to.producer(node.operands[1]));
+  const auto c = constant_number(to, node.operands[1]);
   return c && type == node.type && is_neutral(node.op, type.dtype, *c);
 }
 

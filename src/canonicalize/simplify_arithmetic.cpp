@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "canonicalize/parts.h"
 #include "canonicalize/passes.h"
 #include "ir/scalar_semantics.h"
 
@@ -9,10 +10,8 @@ namespace {
 
 // The number every element of a floating constant is.
 std::optional<double> real_constant(const Rewriter& to, ValueId v) {
-  const Node* node = to.producer(v, Op::constant);
-  const auto* value = node ? std::get_if<double>(node->attributes.find("value")) : nullptr;
-  if (!value || !is_floating(to.type(v).dtype)) return std::nullopt;
-  return *value;
+  if (!is_floating(to.type(v).dtype)) return std::nullopt;
+  return constant_number(to, v);
 }
 
 std::optional<ValueId> operand_of(const Rewriter& to, ValueId v, Op op) {

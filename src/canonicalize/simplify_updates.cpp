@@ -105,12 +105,7 @@ class Update {
 
   // Two boxes that are one when they are put together along an axis.
   std::optional<ValueId> beside(ValueId x, ValueId first, const std::vector<SliceRange>& before) {
-    std::optional<size_t> axis;
-    for (size_t d = 0; d < box_.size(); ++d) {
-      if (box_[d] == before[d]) continue;
-      if (axis) return std::nullopt;
-      axis = d;
-    }
+    const auto axis = differing_axis(box_, before);
     if (!axis || box_[*axis].stride != 1 || before[*axis].stride != 1) return std::nullopt;
     const SliceRange &a = before[*axis], &b = box_[*axis];
     const bool follows = a.first + a.count == b.first, precedes = b.first + b.count == a.first;

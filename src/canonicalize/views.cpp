@@ -40,6 +40,16 @@ Attributes slice_attributes(const std::vector<SliceRange>& ranges, const Shape& 
   return attributes;
 }
 
+std::optional<size_t> differing_axis(const std::vector<SliceRange>& a, const std::vector<SliceRange>& b) {
+  std::optional<size_t> axis;
+  for (size_t d = 0; d < a.size(); ++d) {
+    if (a[d] == b[d]) continue;
+    if (axis) return std::nullopt;
+    axis = d;
+  }
+  return axis;
+}
+
 SliceRange whole(int64_t size) {
   return {0, 1, size};
 }

@@ -20,6 +20,9 @@ Attributes slice_attributes(const std::vector<SliceRange>& ranges, const Shape& 
 
 SliceRange whole(int64_t size);
 
+// The one axis in which two boxes of one rank differ; nothing where there are more, or none.
+std::optional<size_t> differing_axis(const std::vector<SliceRange>& a, const std::vector<SliceRange>& b);
+
 // `node` is a slice of what `inner` made: see slice_of_parts.cpp.
 std::optional<ValueId> slice_of_parts(
     Rewriter& to, const NewNode& node, const Node& inner, const std::vector<SliceRange>& ranges);

@@ -152,14 +152,18 @@ void Tracer::expand_concatenate(const Node& node, int instance) {
   }
 }
 
-// No index that is asked for lies within the shape.
-bool Tracer::is_beside(const IndexMap& map, const Shape& shape) {
+// Not read where no index that is asked for lies within it.
+void Tracer::add_operand_inside(int instance, ValueId value, IndexMap map) {
+  auto& shape = graph_.type(value).shape;
   for (size_t d = 0; d < map.size(); ++d) {
     if (map[d].gathered >= 0) continue;
     auto [lowest, highest] = space_.range(space_.resolve(map[d].affine));
-    if (highest < 0 || lowest >= shape[d]) return true;
+    if (highest < 0 || lowest >= shape[d]) {
+      trace_.instances[instance].operands.push_back(-1);
+      return;
+    }
   }
-  return false;
+  add_operand(instance, value, std::move(map));
 }
 
 // x where it lies, the padding elsewhere.
@@ -172,11 +176,7 @@ void Tracer::expand_pad(const Node& node, int instance) {
     if (index.gathered >= 0) return refuse("a gather from a padded axis");
     index.affine.offset -= low[k];
   }
-  if (is_beside(map, graph_.type(node.operands[0]).shape)) {
-    trace_.instances[instance].operands.push_back(-1);
-  } else {
-    add_operand(instance, node.operands[0], std::move(map));
-  }
+  add_operand_inside(instance, node.operands[0], std::move(map));
   add_operand(instance, node.operands[1], IndexMap(graph_.type(node.operands[1]).shape.size()));
 }
 
@@ -195,11 +195,7 @@ void Tracer::expand_slice_update(const Node& node, int instance) {
     inside[d].affine.offset -= start[d];
   }
   add_operand(instance, node.operands[0], std::move(map));
-  if (is_beside(inside, shape)) {
-    trace_.instances[instance].operands.push_back(-1);
-  } else {
-    add_operand(instance, node.operands[1], std::move(inside));
-  }
+  add_operand_inside(instance, node.operands[1], std::move(inside));
 }
 
 // The index arrays come first among the dimensions, then the slices that are taken.

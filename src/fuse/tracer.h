@@ -33,7 +33,7 @@ class Tracer {
   void expand_scan(const Node& node, int instance);
   void expand_matmul(const Node& node, int instance);
   void expand_concatenate(const Node& node, int instance);
-  bool is_beside(const IndexMap& map, const Shape& shape);
+  void add_operand_inside(int instance, ValueId value, IndexMap map);
   void expand_pad(const Node& node, int instance);
   void expand_slice_update(const Node& node, int instance);
   void expand_gather(const Node& node, int instance);
