@@ -107,7 +107,7 @@ TEST_P(device_math, error) {
 }
 
 const std::string by_reciprocal = R"(
-    float size = ap::abs(b), scaled = ap::round_bf16(ap::bf16_scaled(a, 1 / b));
+    float size = ap::abs(b), scaled = ap::round_bf16(ap::half_scaled(a, 1 / b));
     if (size > 0x1p-64f && size < 0x1p64f && ::fmodf(size, 2) != 0 &&
         (exact != exact ? scaled == scaled : __float_as_uint(exact) != __float_as_uint(scaled)))
       atomicAdd(worst, 1u);

@@ -16,7 +16,12 @@ namespace autoperfect {
 
 class RandomKernel {
  public:
-  explicit RandomKernel(unsigned seed) : random_(seed) {}
+  // What may occur in it beside the rest.
+  struct Forms {
+    bool layouts = true, contractions = true;
+  };
+  explicit RandomKernel(unsigned seed) : RandomKernel(seed, Forms{}) {}
+  RandomKernel(unsigned seed, Forms forms) : forms_(forms), random_(seed) {}
 
   std::string text() {
     dtype_ = pick({"f32", "f32", "f16", "bf16"});
@@ -69,7 +74,7 @@ class RandomKernel {
     Buffer buffer{fmt::format("x{}", buffers_.size()), dtype, {}};
     for (int d = 0; d < rank; ++d)
       buffer.shape.push_back(1 + below(most));
-    if (below(2)) buffer.layout = some_layout(buffer.shape);
+    if (forms_.layouts && below(2)) buffer.layout = some_layout(buffer.shape);
     buffers_.push_back(buffer);
   }
 
@@ -152,10 +157,11 @@ class RandomKernel {
         value.axes.begin(), value.axes.end(), reduced.begin(), reduced.end(), std::back_inserter(both));
     std::string math;
     const int form = below(5);
+    const bool contracts = form == 1 && forms_.contractions;
     if (form == 0 && !reduced.empty()) {
       math = fmt::format(
           "{}{} {}", pick({"sum", "max", "min"}), in_brackets(reduced, "(", ")"), operand(both, false));
-    } else if (form == 1 && !reduced.empty()) {
+    } else if (contracts && !reduced.empty()) {
       math = fmt::format(
           "matmul{} {}, {}", in_brackets(reduced, "(", ")"), operand(both, false), operand(both, true));
     } else if (form == 2 && !value.axes.empty()) {
@@ -246,6 +252,7 @@ class RandomKernel {
     return out + "\n  }\n  numerics {\n    accumulate f32\n    budget ulp=8.0 abs=0.0 rel=0.0\n  }\n}\n";
   }
 
+  Forms forms_;
   std::mt19937 random_;
   std::string dtype_;
   std::vector<int> sizes_;

@@ -82,6 +82,13 @@ vf atan2(vf a, vf b) {
   return float(::atan2(double(a), double(b)));
 }
 
+// To 2 ulp; 0 where it is denormal.
+vf power_of_two(vf x) {
+  float power;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+  return power;
+}
+
 // To 1 ulp; 0 where it is denormal, infinite for denormals.
 vf about_reciprocal(vf x) {
   float r;
@@ -101,9 +108,8 @@ vf bf16_quotient(vf a, vf b) {
   return f16_quotient(a * scale, b * scale);
 }
 
-// Of a bf16 by the reciprocal of another that is no even number, to be rounded to bf16: as the quotient,
-// because that is halfway between no two neighbours, denormal or not.
-vf bf16_scaled(vf a, vf reciprocal) {
+// By the reciprocal of a number for which that rounds to the half dtype as the quotient does.
+vf half_scaled(vf a, vf reciprocal) {
   return a * reciprocal;
 }
 

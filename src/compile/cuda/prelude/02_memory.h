@@ -70,6 +70,21 @@ void store(T* p, const Pack<T, N>& pack, Use use) {
   for (int w = 0; w < bytes / width; ++w)
     write((W*)p + w, ((const W*)&pack)[w], use);
 }
+// Element l, which is known when the loop around it is unrolled. Of two bf16 in a word the second is an f32
+// but for its low half.
+template <class T, int N>
+auto element_of(const Pack<T, N>& pack, int l) {
+  return decode(pack.e[l]);
+}
+template <int N>
+vf element_of(const Pack<bf16, N>& pack, int l) {
+  if constexpr (N % 2 == 0) {
+    u32 word = ((const u32*)&pack)[l / 2];
+    return __uint_as_float(l % 2 ? word & 0xffff0000u : word << 16);
+  } else {
+    return decode(pack.e[l]);
+  }
+}
 template <class T>
 auto element(const T* p) {
   return decode(load<1, true>(p, Again{}).e[0]);

@@ -119,12 +119,31 @@ AP_OF_TWO_PAIRS(Unrounded<H>, operator-, return {twice<H>(b), {Half<H>::minus_on
 AP_OF_TWO_PAIRS(Unrounded<H>, operator*, return {twice<H>(a), twice<H>(b), {minus_zero}};)
 #define AP_ONE_BY_ONE(name) return {name(first(a), first(b)), name(second(a), second(b))};
 AP_OF_TWO_PAIRS(TwoF32, bf16_quotient, AP_ONE_BY_ONE(bf16_quotient))
-AP_OF_TWO_PAIRS(TwoF32, bf16_scaled, AP_ONE_BY_ONE(bf16_scaled))
+AP_OF_TWO_PAIRS(TwoF32, half_scaled, AP_ONE_BY_ONE(half_scaled))
 AP_OF_TWO_PAIRS(TwoF32, f16_quotient, AP_ONE_BY_ONE(f16_quotient))
 AP_OF_TWO_PAIRS(TwoF32, sigmoid_of, AP_ONE_BY_ONE(sigmoid_of))
 #define AP_EXACT(name) return Half<H>::rounded(TwoF32{name(first(a), first(b)), name(second(a), second(b))});
 AP_OF_TWO_PAIRS(Two<H>, maximum, AP_EXACT(maximum))
 AP_OF_TWO_PAIRS(Two<H>, minimum, AP_EXACT(minimum))
+
+// In reductions, and of clamped numbers: as of one number.
+#define AP_EXTREME(name, instruction)                                              \
+  Two<bf16> name(Two<bf16> a, Two<bf16> b) {                                       \
+    u32 c;                                                                         \
+    asm(instruction ".NaN.bf16x2 %0, %1, %2;" : "=r"(c) : "r"(a.raw), "r"(b.raw)); \
+    return {c};                                                                    \
+  }                                                                                \
+  Two<f16> name(Two<f16> a, Two<f16> b) {                                          \
+    u32 c;                                                                         \
+    asm(instruction ".NaN.f16x2 %0, %1, %2;" : "=r"(c) : "r"(a.raw), "r"(b.raw));  \
+    return {c};                                                                    \
+  }
+AP_EXTREME(largest, "max")
+AP_EXTREME(smallest, "min")
+template <class H>
+Two<H> shuffle_xor(Two<H> x, int lanes) {
+  return {__shfl_xor_sync(0xffffffff, x.raw, lanes)};
+}
 
 template <class H>
 TwoF32 operator*(Unrounded<H> a, Two<H> b) {
@@ -149,6 +168,7 @@ Two<H> abs(Two<H> x) {
     return {name(first(x)), name(second(x))}; \
   }
 AP_OF_PAIRS(exp)
+AP_OF_PAIRS(exp_of_half)
 AP_OF_PAIRS(expm1)
 AP_OF_PAIRS(log)
 AP_OF_PAIRS(log2)
@@ -157,8 +177,16 @@ AP_OF_PAIRS(log1p)
 AP_OF_PAIRS(tanh)
 AP_OF_PAIRS(sin)
 AP_OF_PAIRS(cos)
-AP_OF_PAIRS(erf)
 AP_OF_PAIRS(sqrt)
+
+vf erf_of_half(vf x) {
+  return erf_within(largest(smallest(x, erf_is_one), -erf_is_one));
+}
+template <class H>
+TwoF32 erf_of_half(Two<H> x) {
+  Two<H> most = Half<H>::both(erf_is_one), within = largest(smallest(x, most), -most);
+  return {erf_within(first(within)), erf_within(second(within))};
+}
 
 // In memory.
 template <class H, int N>

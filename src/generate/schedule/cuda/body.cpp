@@ -1,7 +1,6 @@
 #include "generate/schedule/cuda/body.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "generate/schedule/access.h"
 #include "generate/schedule/body.h"
@@ -16,7 +15,8 @@ Body::Body(const Kernel& kernel, const Nest& nest, const Passes& passes, const M
       passes_(passes),
       mapping_(mapping),
       uses_(nest.accesses.size(), 0),
-      first_sweep_(nest.accesses.size(), -1) {
+      first_sweep_(nest.accesses.size(), -1),
+      coarse_(coarse_values(kernel)) {
   for (int sweep = 0; sweep < passes.count; ++sweep) {
     std::vector<bool> seen(kernel.values.size(), false), loads(nest.accesses.size(), false);
     for (int v : passes.reductions[sweep])
@@ -109,25 +109,13 @@ std::string Body::value(Scope& scope, int v) const {
   return scope.values[v] = name;
 }
 
-std::string Body::half_quotient(const KernelValue& value, const std::vector<std::string>& operands) const {
-  auto& divisor = value.operands[1];
-  std::string half = value.dtype == Dtype::bf16 ? "bf16" : "f16";
-  std::string function = half + "_quotient", by = operands[1];
-  if (value.dtype == Dtype::bf16 && divisor.kind == KernelOperand::Kind::literal) {
-    double size = std::fabs(divisor.literal);
-    if (size > 0x1p-64 && size < 0x1p64 && std::fmod(size, 2) != 0)
-      function = "bf16_scaled", by = literal(Dtype::f32, 1 / divisor.literal);
-  }
-  return rounded(value.dtype, "ap::" + function + "(" + operands[0] + ", " + by + ")");
-}
-
 std::string Body::computed(Scope& scope, int v) const {
   auto& value = kernel_.values[v];
   if (is_scan(value)) return scan_down(scope, v);
   std::vector<std::string> operands;
   for (size_t i = 0; i < value.operands.size(); ++i)
     operands.push_back(operand(scope, value, static_cast<int>(i)));
-  if (value.op == Op::div && is_half(value.dtype)) return half_quotient(value, operands);
+  if (std::string text = of_half(v, operands); !text.empty()) return text;
   return *expression(value, operand_dtypes(value), operands);
 }
 

@@ -59,14 +59,20 @@ class Body {
   std::string at(const Access& access) const;
   std::string inside(const Access& access, bool lanes) const;
   std::string position(AxisId axis, Dtype dtype) const;
+  std::string load_pack(Scope& scope, int access) const;
   std::string load_element(Scope& scope, int access) const;
   std::string load_apart(Scope& scope, int access) const;
   std::string operand(Scope& scope, const KernelValue& value, int i) const;
   std::string value(Scope& scope, int v) const;
   std::string computed(Scope& scope, int v) const;
+  std::string of_half(int v, const std::vector<std::string>& operands) const;
   std::string half_quotient(const KernelValue& value, const std::vector<std::string>& operands) const;
   void scan_along(Scope& scope, int v) const;
   std::string scan_down(Scope& scope, int v) const;
+  int pack_compared(int v) const;
+  bool compares_pairs(int v) const;
+  std::string pair_type(int v) const;
+  void compare_pairs(Scope& scope, int v) const;
   void accumulate(Scope& scope, int v) const;
   void store(Scope& scope, int access, const std::string& name, const std::string& guard) const;
 
@@ -75,6 +81,7 @@ class Body {
   const Passes& passes_;
   const Mapping& mapping_;
   std::vector<int> uses_, first_sweep_;  // per access: sweeps that load it, and the first of them
+  std::vector<bool> coarse_;             // per value: what f32 has beyond a half dtype is lost later
 };
 
 }  // namespace autoperfect::schedule::cuda

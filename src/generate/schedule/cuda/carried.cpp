@@ -13,13 +13,50 @@ ReductionText Body::text_of(int v) const {
   return *reduction(value.op, operand_dtype(kernel_, value, 0), value.dtype);
 }
 
+// A number of a half dtype as it lies in a pack that reduction v goes through, -1: none.
+int Body::pack_compared(int v) const {
+  const KernelOperand* from = &kernel_.values[v].operands[0];
+  if (from->kind == KernelOperand::Kind::value && kernel_.values[from->id].op == Op::cast)
+    from = &kernel_.values[from->id].operands[0];
+  if (from->kind != KernelOperand::Kind::load) return -1;
+  int access = nest_.access_of(*from);
+  return is_half(kernel_.buffers[from->id].type.dtype) && packs(access) ? access : -1;
+}
+
+// Whether the largest or smallest is found by pairs: one instruction for two elements.
+bool Body::compares_pairs(int v) const {
+  Op op = kernel_.values[v].op;
+  if ((op != Op::max && op != Op::min) || columns() || nest_.vector_group < 0 || mapping_.pack % 2)
+    return false;
+  if (!nest_.groups[nest_.vector_group].size.is_multiple_of(mapping_.pack)) return false;
+  if (std::any_of(kernel_.values.begin(), kernel_.values.end(), is_scan)) return false;
+  return mapping_.pairs ? is_half(operand_dtype(kernel_, kernel_.values[v], 0)) : pack_compared(v) >= 0;
+}
+
+std::string Body::pair_type(int v) const {
+  int access = mapping_.pairs ? -1 : pack_compared(v);
+  return element_type(
+      access < 0 ? operand_dtype(kernel_, kernel_.values[v], 0)
+                 : kernel_.buffers[nest_.accesses[access].buffer].type.dtype);
+}
+
+void Body::compare_pairs(Scope& scope, int v) const {
+  std::string a = id("a", v);
+  if (scope.pairs) return scope.statement(a + " = " + step(v, a, operand(scope, kernel_.values[v], 0)) + ";");
+  std::string pack = load_pack(scope, pack_compared(v));
+  scope.after("#pragma unroll");
+  scope.after("for (int l = 0; l < P; l += 2) " + a + " = " + step(v, a, "ap::pair(" + pack + ", l)") + ";");
+}
+
 std::string Body::state_type(int v) const {
+  if (compares_pairs(v)) return "ap::Two<" + pair_type(v) + ">";
   if (!arg(v)) return vector_type(text_of(v).accumulate);
   return "ap::Found<" + vector_type(operand_dtype(kernel_, kernel_.values[v], 0)) + ">";
 }
 
 // Of argmax: below every element.
 std::string Body::initial(int v) const {
+  if (compares_pairs(v)) return "ap::Half<" + pair_type(v) + ">::both(" + text_of(v).init + ")";
   if (!arg(v)) return text_of(v).init;
   Dtype dtype = operand_dtype(kernel_, kernel_.values[v], 0);
   return "{" + reduction(kernel_.values[v].op == Op::argmax ? Op::max : Op::min, dtype, dtype)->init +
@@ -55,6 +92,7 @@ std::string Body::declare_accumulators(int sweep, int depth) const {
 
 void Body::accumulate(Scope& scope, int v) const {
   auto& value = kernel_.values[v];
+  if (compares_pairs(v)) return compare_pairs(scope, v);
   std::string a = columns() ? id("a", v) + "[l]" : id("a", v), x = operand(scope, value, 0);
   // With scans all threads go on to the end, also those that are past it.
   std::string when = !columns() && !scope.scanned.empty() ? "if (within) " : "";
@@ -82,7 +120,9 @@ void Body::accumulate(Scope& scope, int v) const {
 std::string Body::end_reduction(int v, int depth) const {
   auto& value = kernel_.values[v];
   std::string type = vector_type(value.dtype), name = id("u", v), a = id("a", v) + (columns() ? "[l]" : "");
-  std::string end = arg(v) ? "ap::to_u32(" + a + ".at)" : rounded(value.dtype, a);
+  std::string end = arg(v)              ? "ap::to_u32(" + a + ".at)"
+                    : compares_pairs(v) ? step(v, "ap::first(" + a + ")", "ap::second(" + a + ")")
+                                        : rounded(value.dtype, a);
   if (!columns()) return indent(depth) + "const " + type + " " + name + " = " + end + ";\n";
   return indent(depth) + type + " " + name + "[P];\n" + indent(depth) + "#pragma unroll\n" + indent(depth) +
          "for (int l = 0; l < P; ++l) " + name + "[l] = " + end + ";\n";

@@ -13,7 +13,7 @@
 namespace autoperfect::schedule::cuda {
 namespace {
 
-constexpr size_t most = 5;
+constexpr size_t most = 6;
 constexpr int joined_threads = 256;  // parts of one launch have blocks of one size
 
 struct Choices {

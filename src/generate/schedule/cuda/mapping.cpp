@@ -41,7 +41,7 @@ class Chooser {
     return nest_.vector_group < 0 ? 1 : nest_.groups[nest_.vector_group].seen_size;
   }
   void by_pairs();
-  int pack(bool tail) const;
+  std::vector<int> packs(bool tail) const;
   bool packs_fit(int pack, bool tail) const;
   void elements();
   void rows();
@@ -77,10 +77,10 @@ bool Chooser::packs_fit(int pack, bool tail) const {
   });
 }
 
-// As many elements as make 16 bytes of the smallest element, but no more than 32 of the largest. `tail`: the
-// last pack may be short.
-int Chooser::pack(bool tail) const {
-  if (nest_.vector_group < 0) return 1;
+// As many elements as make 16 bytes of the largest, so that neighbours in a warp move neighbouring words; or
+// 16 bytes of the smallest, but no more than 32 of the largest. `tail`: the last pack may be short.
+std::vector<int> Chooser::packs(bool tail) const {
+  if (nest_.vector_group < 0) return {1};
   int64_t smallest = 8, largest = 1;
   for (auto& access : nest_.accesses) {
     if (!access.strides[nest_.vector_group].is(1)) continue;
@@ -88,18 +88,23 @@ int Chooser::pack(bool tail) const {
     smallest = std::min(smallest, size);
     largest = std::max(largest, size);
   }
-  int pack = static_cast<int>(std::min(16 / smallest, 32 / largest));
-  while (pack > 1 && !packs_fit(pack, tail))
-    pack /= 2;
-  return pack;
+  std::vector<int> found;
+  for (int64_t most : {16 / std::max(smallest, largest), std::min(16 / smallest, 32 / largest)}) {
+    auto pack = static_cast<int>(most);
+    while (pack > 1 && !packs_fit(pack, tail))
+      pack /= 2;
+    if (found.empty() || pack != found.back()) found.push_back(pack);
+  }
+  return found;
 }
 
 void Chooser::elements() {
-  int width = pack(nest_.unit_groups.empty());
+  auto widths = packs(nest_.unit_groups.empty());
   bool large = bytes_ >= large_bytes;
   for (int steps : {1, 2, 4})
-    if (steps == 1 || large) found_.push_back({Kind::elements, width, 256, 1, 0, steps, 1, false});
-  if (large) found_.push_back({Kind::elements, width, 256, 1, 0, 2, 1, true});
+    if (steps == 1 || large) found_.push_back({Kind::elements, widths[0], 256, 1, 0, steps, 1, false});
+  if (large) found_.push_back({Kind::elements, widths[0], 256, 1, 0, 2, 1, true});
+  if (widths.size() > 1) found_.push_back({Kind::elements, widths[1], 256, 1, 0, large ? 2 : 1, 1, false});
 }
 
 // Registers a kept pack of a row takes in a thread.
@@ -138,11 +143,12 @@ void Chooser::add_streamed_rows(int pack, int64_t packs) {
 
 void Chooser::rows() {
   bool single = nest_.unit_groups.empty() && nest_.inner_groups.empty() && passes_.count <= 1 && !scans_;
-  int width = pack(single);
-  int64_t packs = packs_of_row(nest_, width);
-  if (can_slice(kernel_, passes_) && !scans_ && units_ < 2 * target_.threads && packs >= 2048) {
+  auto widths = packs(single);
+  int width = widths[0];
+  int64_t length = packs_of_row(nest_, width);
+  if (can_slice(kernel_, passes_) && !scans_ && units_ < 2 * target_.threads && length >= 2048) {
     for (int64_t waves : {2, 6}) {
-      int64_t slices = std::min<int64_t>(waves * target_.threads / units_, packs / 1024);
+      int64_t slices = std::min<int64_t>(waves * target_.threads / units_, length / 1024);
       if (slices > 1) found_.push_back({Kind::rows, width, 256, 256, 0, 4, slices, false});
     }
   }
@@ -150,13 +156,14 @@ void Chooser::rows() {
   for (int g : nest_.inner_groups)
     dynamic = dynamic || !nest_.groups[g].size.is_fixed();
   if (passes_.count > 1 && !scans_ && !dynamic)
-    for (int64_t elements : {16, 32, 8, 64})
-      add_row(width, packs, elements);
-  if (found_.empty()) add_streamed_rows(width, packs);
+    for (int64_t elements : {16, 32, 64, 128, 8})
+      if (elements <= 32 || length * width >= 32 * elements) add_row(width, length, elements);
+  if (found_.size() > 1 && widths.size() > 1) add_row(widths[1], packs_of_row(nest_, widths[1]), 16);
+  if (found_.empty()) add_streamed_rows(width, length);
 }
 
 void Chooser::columns() {
-  int widest = pack(false);
+  int widest = packs(false).back();
   if (scans_) {
     for (int width : {std::min(widest, 4), 1})
       if (found_.empty() || width < found_.front().pack)

@@ -43,6 +43,10 @@ bool moves_packs(
 // Whether all that varies along the lanes can be computed by pairs.
 bool computes_pairs(const Kernel& kernel, const Nest& nest, const Passes& passes, int pack);
 
+// Per value: of an exponential in f32 a relative error of 2^-16 is lost in what is rounded later, because all
+// that is made of it are sums, products and quotients, and all the kernel gives are half dtypes.
+std::vector<bool> coarse_values(const Kernel& kernel);
+
 // Reductions all in one sweep, whose partial results can be combined.
 bool can_slice(const Kernel& kernel, const Passes& passes);
 

@@ -43,17 +43,10 @@ std::string Body::inside(const Access& access, bool lanes) const {
   return text;
 }
 
-std::string Body::load_element(Scope& scope, int access) const {
-  if (auto it = scope.loads.find(access); it != scope.loads.end()) return it->second;
+// A pack that has been loaded before the elements are gone through.
+std::string Body::load_pack(Scope& scope, int access) const {
   auto& a = nest_.accesses[access];
   Dtype dtype = kernel_.buffers[a.buffer].type.dtype;
-  if (a.tiled) {
-    scope.statement(
-        "const auto " + id("e", access) + " = ap::decode(" + id("t", access) + "[x + l][" +
-        id("g", nest_.inner_groups[0]) + " - first_row]);");
-    return scope.loads[access] = id("e", access);
-  }
-  if (!packs(access)) return load_apart(scope, access);
   std::string name = id("x", access);
   bool keeps = kept(access);
   std::string pack = keeps ? name + "[c]" : name;
@@ -71,7 +64,19 @@ std::string Body::load_element(Scope& scope, int access) const {
     bool first = !keeps || scope.sweep == first_sweep_[access];
     if (first) scope.before(keeps ? name + "[c] = " + load + ";" : "const auto " + name + " = " + load + ";");
   }
-  std::string element = scope.pairs ? "ap::pair(" + pack + ", l)" : "ap::decode(" + pack + ".e[l])";
+  return pack;
+}
+
+std::string Body::load_element(Scope& scope, int access) const {
+  if (auto it = scope.loads.find(access); it != scope.loads.end()) return it->second;
+  std::string element;
+  if (nest_.accesses[access].tiled)
+    element =
+        "ap::decode(" + id("t", access) + "[x + l][" + id("g", nest_.inner_groups[0]) + " - first_row])";
+  else if (!packs(access))
+    return load_apart(scope, access);
+  else
+    element = (scope.pairs ? "ap::pair(" : "ap::element_of(") + load_pack(scope, access) + ", l)";
   scope.statement("const auto " + id("e", access) + " = " + element + ";");
   return scope.loads[access] = id("e", access);
 }
