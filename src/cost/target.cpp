@@ -36,6 +36,7 @@ Target h200() {
   target.flops_per_second = 67e12;
   target.gemm_share = 0.75;
   target.contracts = false;
+  target.library_attention = true;
   target.launch_seconds = 10e-6;
   target.l1_bytes = int64_t{128} << 10;
   target.l2_bytes = int64_t{384} << 10;

@@ -37,6 +37,7 @@ struct Target {
   double cache_bytes_per_second = 40e9;   // the same where all fits the last-level cache
   double flops_per_second = 50e9;         // f32 FMA peak, all cores; an FMA is two
   double gemm_share = 0.6;                // of it that a matrix product of ours reaches
+  bool library_attention = false;         // MLX has a kernel for attention as one there, for halves at least
   bool contracts = true;                  // kernels of ours hold matrix products; false: MLX's libraries do
   double launch_seconds = 5e-6;           // fixed cost of one of our kernels
   int64_t l1_bytes = int64_t{32} << 10;   // data, of one core

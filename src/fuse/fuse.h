@@ -51,7 +51,8 @@ struct Plan {
 struct FuseOptions {
   bool gate_by_cost = true;  // false: keep every legal region (tests)
   int most_ops = 128;        // of a region; more make a kernel that spills registers and compiles slowly
-  bool recompute = true;     // false: what two regions need is computed once, and lies in memory
+  std::vector<NodeId> in_library = {};  // ascending: run as fast.scaled_dot_product_attention, in no region
+  bool recompute = true;                // false: what two regions need is computed once, and lies in memory
   // Whether there is a way to write a kernel for the region. Where there is none, the region is cut around
   // what is neither elementwise nor a reduction. Absent: there always is.
   std::function<bool(const Graph&, const Region&)> can_generate;

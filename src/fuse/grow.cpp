@@ -248,7 +248,9 @@ void Growth::place(NodeId id) {
   std::sort(latest.begin(), latest.end());
   latest.erase(std::unique(latest.begin(), latest.end()), latest.end());
   auto& reason = refusals_[id];
-  reason = why_not_fusable(graph_, id);
+  if (std::binary_search(options_.in_library.begin(), options_.in_library.end(), id))
+    reason = "runs as fast.scaled_dot_product_attention";
+  if (reason.empty()) reason = why_not_fusable(graph_, id);
   if (reason.empty() && class_of(node.op) == OpClass::gemm && !target_.contracts)
     reason = "matrix products stay with MLX's library on this machine";
   if (reason.empty() && is_constant_[id] && weight_of(node.op) > Weight::light)

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "ir/scalar_semantics.h"
 #include "support/number.h"
 
 namespace autoperfect {
@@ -44,7 +45,7 @@ class Matcher {
     const Node* node = producer(v, Op::constant);
     const auto* value = node ? std::get_if<double>(node->attributes.find("value")) : nullptr;
     if (!value || graph_.type(v).rank() > 0) return std::nullopt;
-    return *value;
+    return round_to(graph_.type(v).dtype, *value);
   }
 
   // What `v` is a cast of, or `v`.
@@ -122,10 +123,10 @@ class Matcher {
     return set_mask(Mask::kept_where, condition) && product(chosen->operands[1]);
   }
 
-  // So low that its exponential is zero beside any score.
+  // So low that its exponential is zero beside any score: -1e9, which bf16 rounds up, and less.
   bool forbids(ValueId v) const {
     const auto value = constant(v);
-    return value && *value <= (graph_.type(v).dtype == Dtype::f16 ? -60000.0 : -1e9);
+    return value && *value <= (graph_.type(v).dtype == Dtype::f16 ? -60000.0 : -0.99e9);
   }
 
   bool set_mask(Mask kind, ValueId mask) {

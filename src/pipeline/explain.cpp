@@ -141,15 +141,17 @@ std::string explain(const Program& program) {
         region.reason,
         time_text(region.cost.unfused_seconds),
         time_text(region.cost.fused_seconds));
-  for (auto& match : program.plan().attentions)
-    text += describe(graph, match) + "\n";
+  for (auto& attention : program.attentions())
+    text += describe(graph, attention);
   for (auto& stop : program.plan().stops)
     text += fmt::format(
         "not fused: {} into {}: {}\n",
         node_text(program, stop.producer),
         node_text(program, stop.consumer),
         stop.reason);
-  if (program.plain()) text += "nothing of ours runs: this program is plain MLX\n";
+  bool calls_library = std::any_of(
+      program.attentions().begin(), program.attentions().end(), [](const auto& a) { return a.used; });
+  if (program.plain() && !calls_library) text += "nothing of ours runs: this program is plain MLX\n";
   auto& cache = Cache::instance();
   text += fmt::format("cache: {}\n", cache.persistent() ? cache.directory() : std::string("memory only"));
   return text;

@@ -14,6 +14,7 @@
 #include "fuse/plan_text.h"
 #include "gate/gate.h"
 #include "lower/lower.h"
+#include "pipeline/attention.h"
 #include "pipeline/stage_times.h"
 #include "tune/tune.h"
 
@@ -31,9 +32,10 @@ struct CompileOptions {
   FuseOptions fuse;
   LowerOptions lower;  // the user's choices only
   RegionCode region_code = RegionCode::tuned;
-  size_t schedule = 0;  // of `untimed`: which of the schedules, modulo their number
-  TuneOptions tune;     // a model to ask, drafts to try
-  bool strict = false;  // tests: a bug of ours is thrown, not answered with plain MLX
+  size_t schedule = 0;                         // of `untimed`: which of the schedules, modulo their number
+  TuneOptions tune;                            // a model to ask, drafts to try
+  std::optional<bool> library_attention = {};  // whether it is tried; none: where the target has one
+  bool strict = false;                         // tests: a bug of ours is thrown, not answered with plain MLX
 };
 
 // What became of one region.
@@ -71,6 +73,7 @@ class Program {
   const Graph& graph() const { return canonical_.graph; }
   const Plan& plan() const { return plan_; }
   const std::vector<RegionOutcome>& outcomes() const { return outcomes_; }
+  const std::vector<AttentionOutcome>& attentions() const { return attentions_; }
   // Per region of the plan; null where MLX's own operations run.
   const std::vector<std::shared_ptr<const Executable>>& executables() const { return executables_; }
   bool plain() const { return plain_; }  // nothing of ours runs
@@ -82,6 +85,8 @@ class Program {
   explicit Program(mlx::core::Stream stream);
   void prepare(const CompileOptions& options, const std::vector<mlx::core::array>& arguments);
   bool is_on_one_device(const Region& region) const;
+  // Nodes that run as calls of a library. Decides for each attention that the program wrote out.
+  std::vector<NodeId> choose_attentions(const CompileOptions& options);
   void lower_regions(const LowerOptions& options);
   void tune_regions(const CompileOptions& options, const std::vector<mlx::core::array>& arguments);
   // For regions that read arguments which are not dense: kernels that take those as they lie, where that
@@ -94,6 +99,7 @@ class Program {
   Canonical canonical_;
   std::vector<ValueId> sources_;  // of the canonical values, see find_sources
   Plan plan_;
+  std::vector<AttentionOutcome> attentions_;
   std::vector<RegionOutcome> outcomes_;
   std::vector<std::shared_ptr<const Executable>> executables_;
   std::shared_ptr<const Steps> steps_;

@@ -83,6 +83,7 @@ std::shared_ptr<Program> Program::build(
     warn_once("internal", std::string("internal error, plain MLX runs: ") + error.what());
     program->executables_.clear();
     program->outcomes_.clear();
+    program->attentions_.clear();
     program->plain_ = true;
     program->canonical_ = identity_of(program->captured_.graph);
     program->link();
@@ -100,6 +101,7 @@ void Program::prepare(const CompileOptions& options, const std::vector<mx::array
       fuse_options.can_generate = [&](const Graph& graph, const Region& region) {
         return can_generate(graph, region, options.lower, *target_) && is_on_one_device(region);
       };
+    times_.run("attention", [&] { fuse_options.in_library = choose_attentions(options); });
     times_.run("fuse", [&] { plan_ = fuse(canonical_.graph, *target_, fuse_options); });
     dump("fuse", [&] { return print(canonical_.graph, plan_); });
     times_.run("lower", [&] { lower_regions(options.lower); });
@@ -206,6 +208,8 @@ void Program::link() {
   std::vector<KernelChoice> kernels;
   for (size_t r = 0; r < executables_.size(); ++r)
     if (executables_[r]) kernels.push_back({&plan_.regions[r], executables_[r]});
+  for (const auto& attention : attentions_)
+    if (attention.used) kernels.push_back({&attention.region, attention.executable});
   sources_ = find_sources(canonical_);
   auto steps = make_steps(
       captured_,

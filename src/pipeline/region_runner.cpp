@@ -129,10 +129,7 @@ Tensor to_tensor(const mx::array& source) {
   return tensor;
 }
 
-RegionRunner::RegionRunner(Kernel kernel, std::function<ArrayFunction()> plain, mx::Stream stream)
-    : kernel_(std::move(kernel)), graph_(raise(kernel_)), plain_(std::move(plain)), stream_(stream) {}
-
-Result<std::vector<Tensor>> RegionRunner::evaluate(const Graph& graph, const std::vector<Tensor>& inputs) {
+Result<std::vector<Tensor>> evaluate(const Graph& graph, const std::vector<Tensor>& inputs) {
   try {
     std::vector<mx::array> arrays;
     for (auto& tensor : inputs)
@@ -145,6 +142,9 @@ Result<std::vector<Tensor>> RegionRunner::evaluate(const Graph& graph, const std
     return Diagnostic{"gate", "mlx-failed", error.what(), {}, ""};
   }
 }
+
+RegionRunner::RegionRunner(Kernel kernel, std::function<ArrayFunction()> plain, mx::Stream stream)
+    : kernel_(std::move(kernel)), graph_(raise(kernel_)), plain_(std::move(plain)), stream_(stream) {}
 
 // On inputs of other sizes too: through the kernel's own MLX operations.
 Result<std::vector<Tensor>> RegionRunner::eager(const std::vector<Tensor>& inputs) {

@@ -1,0 +1,34 @@
+// A library's attention in place of the nodes that wrote it out: both as graphs of the same inputs, at the
+// sizes of the match or at others.
+#pragma once
+
+#include <vector>
+
+#include "fuse/recognize_attention.h"
+
+namespace autoperfect {
+
+// What a call may be tried at instead of its own sizes.
+struct AttentionSizes {
+  int64_t queries = 0, keys = 0;
+  int64_t batch = 0;  // of the first axis where all tensors share it as one; 0: as it is
+  bool wide = false;  // halves are f32: what is written, with almost no rounding
+};
+
+struct AttentionCall {
+  Graph written;                // q, k transposed, v [, mask] -> the result
+  std::vector<Graph> library;   // the same by scaled_dot_product_attention, in different ways, the best first
+  std::vector<ValueId> inputs;  // of the whole graph
+};
+
+AttentionSizes sizes_of(const Graph& graph, const AttentionMatch& match);
+
+// Small ones at which a library takes the same way: remainders of 64, one query or several, fewer queries
+// than keys or more are as they were.
+AttentionSizes small_sizes(const Graph& graph, const AttentionMatch& match);
+
+// An error where no call computes the same: dtypes that differ, say.
+Result<AttentionCall> write_call(
+    const Graph& graph, const AttentionMatch& match, const AttentionSizes& sizes);
+
+}  // namespace autoperfect

@@ -1,0 +1,453 @@
+#include "pipeline/attention.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "cache/cache.h"
+#include "compile/cuda/device.h"
+#include "gate/attention_proof.h"
+#include "gate/judge.h"
+#include "ir/graph_text.h"
+#include "lower/attention_call.h"
+#include "mlx/mlx.h"
+#include "mlx/version.h"
+#include "pipeline/dump.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/region_runner.h"
+#include "support/options.h"
+#include "tune/evidence.h"
+#include "tune/select.h"
+#include "tune/turn.h"
+
+namespace autoperfect {
+namespace {
+
+namespace mx = mlx::core;
+using Arrays = std::vector<mx::array>;
+
+// Raise it when calls, families or the rule of the proof change.
+constexpr int decision_version = 1;
+
+// The axes of a view that an input of the match is, so that samples lie in memory as the program's do.
+std::vector<int64_t> axes_of_view(const Graph& graph, ValueId v) {
+  const Node* node = graph.producer(v);
+  if (!node || node->op != Op::transpose) return {};
+  return node->attributes.get<std::vector<int64_t>>("axes");
+}
+
+// As numbers of a program: normal ones, and coin flips for a mask of bools.
+mx::array sample(
+    const TensorType& type, const std::vector<int64_t>& axes, double factor, const mx::array& key) {
+  mx::Shape shape(type.shape.begin(), type.shape.end());
+  for (size_t d = 0; d < axes.size(); ++d)
+    shape[static_cast<size_t>(axes[d])] = static_cast<int>(type.shape[d]);
+  auto made = type.dtype == Dtype::bool_
+                  ? mx::random::bernoulli(mx::array(0.75f), shape, key)
+                  : mx::astype(
+                        mx::random::normal(shape, mx::float32, 0.0f, static_cast<float>(factor), key),
+                        to_mlx(type.dtype));
+  mx::eval(made);
+  return axes.empty() ? made : mx::transpose(made, std::vector<int>(axes.begin(), axes.end()));
+}
+
+class Trial {
+ public:
+  Trial(
+      const Graph& graph,
+      const AttentionMatch& match,
+      const Target& target,
+      const CompileOptions& options,
+      mx::Stream stream)
+      : graph_(graph), target_(target), options_(options), stream_(stream) {
+    outcome_.match = match;
+  }
+
+  AttentionOutcome run() {
+    auto call = write_call(graph_, match(), sizes_of(graph_, match()));
+    if (!call) {
+      outcome_.reason = call.errors().at(0).message;
+      return std::move(outcome_);
+    }
+    call_ = std::move(*call);
+    dump("fuse", [&] { return print(call_.written) + "\n" + print(call_.library.front()); });
+    const bool is_timed = options_.region_code != RegionCode::untimed;
+    const std::string key = this->key();
+    if (is_timed && take_cached(key)) return std::move(outcome_);
+    try {
+      const auto form = prove();
+      if (!is_timed) {
+        if (form) use(*form, "not timed");
+        return std::move(outcome_);
+      }
+      if (form) compete(*form);
+      store(key, outcome_.used ? form : std::nullopt);
+    } catch (const std::exception& error) {
+      // Memory that was not there says nothing about the call: another process tries again.
+      outcome_.used = false;
+      outcome_.reason = std::string("it could not be tried: ") + error.what();
+    }
+    return std::move(outcome_);
+  }
+
+ private:
+  const AttentionMatch& match() const { return outcome_.match; }
+
+  std::string key() const {
+    std::string key = fmt::format(
+        "autoperfect.attention {}\nmlx {}\ntarget {} threads={}\ndriver {}\n",
+        decision_version,
+        mx::version(),
+        target_.name,
+        target_.threads,
+        target_.capability ? cuda_driver_version() : 0);
+    // What MLX's own numbers and kernels hang on there.
+    for (const char* name : {"MLX_ENABLE_TF32", "MLX_CUDA_USE_CUDNN_SDPA"})
+      if (const char* value = std::getenv(name)) key += fmt::format("{}={}\n", name, value);
+    for (ValueId v : call_.inputs)
+      key += fmt::format("axes [{}]\n", fmt::join(axes_of_view(graph_, v), ", "));
+    key += print(call_.written);
+    for (const auto& library : call_.library)
+      key += print(library);
+    return key;
+  }
+
+  std::optional<size_t> prove();
+  std::string why_wrong(
+      size_t form,
+      const AttentionCall& call,
+      const std::vector<AttentionFamily>& families,
+      const std::vector<AttentionReferences>& references);
+  std::string why_wrong_at_full_size(size_t form);
+  void compete(size_t form);
+  std::vector<Timing> timed(std::vector<std::pair<std::string, ArrayFunction>> contenders);
+  void use(size_t form, std::string reason);
+  bool take_cached(const std::string& key);
+  void store(const std::string& key, std::optional<size_t> form);
+  Arrays samples();
+
+  const Graph& graph_;
+  const Target& target_;
+  const CompileOptions& options_;
+  mx::Stream stream_;
+  AttentionCall call_;
+  AttentionOutcome outcome_;
+  double error_ = 0, written_error_ = 0;
+};
+
+// The first way of calling it that is as right as what is written.
+std::optional<size_t> Trial::prove() {
+  auto small = write_call(graph_, match(), small_sizes(graph_, match()));
+  if (!small) {
+    outcome_.reason = small.errors().at(0).message;
+    return std::nullopt;
+  }
+  std::random_device entropy;
+  const uint64_t seed = options_.tune.seed ? options_.tune.seed : uint64_t{entropy()} << 32 | entropy();
+  const auto families = make_attention_families(small->written, match().scale, seed);
+  std::vector<Result<AttentionReferences>> made(families.size(), Diagnostic{"gate", "not-run", "", {}, ""});
+  parallel_for(static_cast<int64_t>(families.size()), 0, [&](int64_t f, int) {
+    const auto i = static_cast<size_t>(f);
+    made[i] = attention_references(small->written, families[i].inputs);
+  });
+  std::vector<AttentionReferences> references;
+  for (auto& one : made) {
+    if (!one) {
+      outcome_.reason = format(one.errors());
+      return std::nullopt;
+    }
+    references.push_back(std::move(*one));
+  }
+  for (size_t form = 0; form < small->library.size(); ++form) {
+    error_ = written_error_ = 0;
+    std::string why = why_wrong(form, *small, families, references);
+    if (why.empty()) why = why_wrong_at_full_size(form);
+    if (why.empty()) {
+      outcome_.proof = fmt::format(
+          "{} families of inputs; worst error {:.2g} of the values mixed, {:.2g} as written",
+          families.size(),
+          error_,
+          written_error_);
+      return form;
+    }
+    outcome_.rejected.push_back(std::move(why));
+  }
+  outcome_.reason = "its numbers are others";
+  return std::nullopt;
+}
+
+std::string Trial::why_wrong(
+    size_t form,
+    const AttentionCall& call,
+    const std::vector<AttentionFamily>& families,
+    const std::vector<AttentionReferences>& references) {
+  bool decided = false;
+  for (size_t f = 0; f < families.size(); ++f) {
+    auto eager = evaluate(call.written, families[f].inputs);
+    auto got = evaluate(call.library[form], families[f].inputs);
+    if (!eager) return format(eager.errors());
+    if (!got) return format(got.errors());
+    const auto verdict = judge_attention(references[f], eager->at(0), got->at(0));
+    if (!verdict.passed) return families[f].name + ": " + verdict.failure;
+    if (f == 0) decided = verdict.decides;
+    if (!verdict.decides) continue;
+    error_ = std::max(error_, verdict.error);
+    written_error_ = std::max(written_error_, verdict.written_error);
+  }
+  return decided ? "" : families[0].name + ": rounding decides the numbers, they cannot be judged";
+}
+
+// Another kernel may run there: its numbers on the device against what is written with f32 in place of
+// halves.
+std::string Trial::why_wrong_at_full_size(size_t form) {
+  auto sizes = sizes_of(graph_, match());
+  sizes.wide = true;
+  auto wide = write_call(graph_, match(), sizes);
+  if (!wide) return format(wide.errors());
+  const Dtype dtype = graph_.type(match().result).dtype;
+  const double depth =
+      is_half(dtype) ? 0 : static_cast<double>(sizes.keys + graph_.type(match().q).shape.back());
+  const auto unit = static_cast<float>(ulp_at(dtype, 1));
+  const Arrays plain = samples();
+  const auto last_key =
+      mx::equal(mx::arange(static_cast<int>(sizes.keys)), mx::array(static_cast<int>(sizes.keys - 1)));
+  auto with_nan = [&](size_t input) {
+    Arrays inputs = plain;
+    auto where = input == 2 ? mx::expand_dims(last_key, 1) : last_key;
+    inputs[input] = mx::where(where, mx::array(std::nanf(""), plain[input].dtype()), plain[input]);
+    return inputs;
+  };
+  for (const auto& [name, inputs] :
+       {std::pair("ordinary", plain),
+        {"NaN in the last key", with_nan(1)},
+        {"NaN in the last value", with_nan(2)}}) {
+    Arrays widened, positive;
+    for (const auto& input : inputs)
+      widened.push_back(input.dtype() == mx::bool_ ? input : mx::astype(input, mx::float32));
+    positive = widened;
+    positive[2] = mx::abs(positive[2]);
+    const auto oracle = interpret(wide->written, widened)[0];
+    const auto magnitude = mx::maximum(interpret(wide->written, positive)[0], mx::array(1e-30f));
+    const auto eager = mx::astype(interpret(call_.written, inputs)[0], mx::float32);
+    const auto got = mx::astype(interpret(call_.library[form], inputs)[0], mx::float32);
+    auto finite =
+        mx::logical_and(mx::isfinite(oracle), mx::logical_and(mx::isfinite(eager), mx::isfinite(got)));
+    auto worst = [&](const mx::array& of) {
+      auto errors = mx::divide(mx::abs(mx::subtract(of, oracle)), magnitude);
+      return mx::max(mx::where(finite, errors, mx::array(0.0f)));
+    };
+    auto other_class = mx::any(mx::not_equal(mx::isfinite(got), mx::isfinite(eager)));
+    auto ours = worst(got), theirs = worst(eager);
+    mx::eval({other_class, ours, theirs});
+    if (other_class.item<bool>()) return fmt::format("{}, at full size: finite in other places", name);
+    const double allowed = 2 * theirs.item<float>() + (4 + depth) * unit;
+    if (!(ours.item<float>() <= allowed))
+      return fmt::format(
+          "{}, at full size: off by {:.3g} of the values mixed, allowed {:.3g}",
+          name,
+          ours.item<float>(),
+          allowed);
+  }
+  return "";
+}
+
+// Scores of a spread of 1, in memory as the program's inputs lie.
+Arrays Trial::samples() {
+  const double width = static_cast<double>(std::max<int64_t>(1, graph_.type(match().q).shape.back()));
+  const double spread = 1 / std::sqrt(std::max(std::fabs(match().scale), 1e-6) * std::sqrt(width));
+  Arrays arrays;
+  for (size_t i = 0; i < call_.inputs.size(); ++i) {
+    const auto& type = call_.written.type(call_.written.inputs[i].value);
+    arrays.push_back(
+        sample(type, axes_of_view(graph_, call_.inputs[i]), i < 2 ? spread : 1, mx::random::key(i + 1)));
+  }
+  return arrays;
+}
+
+std::vector<Timing> Trial::timed(std::vector<std::pair<std::string, ArrayFunction>> functions) {
+  // On a GPU calls are timed as programs make them, several to an eval: one alone is all waiting.
+  constexpr int64_t most_calls = 20, most_bytes = int64_t{2} << 30;
+  const int64_t bytes = call_.written.type(call_.written.outputs[0]).bytes();
+  const bool on_cpu = stream_.device == mx::Device::cpu;
+  const int calls =
+      on_cpu ? 1 : static_cast<int>(std::clamp<int64_t>(most_bytes / (1 + bytes), 1, most_calls));
+  std::vector<Contender> contenders;
+  for (auto& [name, function] : functions)
+    contenders.push_back(
+        {name,
+         [arrays = samples(), function = function, calls] {
+           Arrays outputs;
+           for (int call = 0; call < calls; ++call)
+             outputs.push_back(function(arrays)[0]);
+           mx::eval(std::move(outputs));
+         },
+         calls});
+  std::optional<TimingTurn> turn;
+  BenchOptions how = options_.tune.bench;
+  how.before_rounds = [&] {
+    auto& cache = Cache::instance();
+    turn.emplace(cache.persistent() && environment().cache == "on" ? cache.directory() : "");
+  };
+  return bench(contenders, how);
+}
+
+// Against MLX, and, where it beats that, against what the program would be without it: our kernels and MLX's
+// products.
+void Trial::compete(size_t form) {
+  auto running = [](const Graph& graph) {
+    return ArrayFunction([&graph](const Arrays& inputs) { return interpret(graph, inputs); });
+  };
+  const ArrayFunction written = running(call_.written), library = running(call_.library[form]);
+  auto beats = [&](std::vector<std::pair<std::string, ArrayFunction>> others) {
+    others.emplace_back(library_attention_name, library);
+    auto timings = timed(std::move(others));
+    const Timing own = timings.back();
+    outcome_.timings.insert(outcome_.timings.end(), timings.begin(), timings.end());
+    timings.pop_back();
+    return !own.failed && beats_all(own, timings, options_.tune.margin);
+  };
+  if (!beats({{"eager", written}, {"mx.compile", mx::compile(written)}})) {
+    outcome_.reason = "MLX is as fast";
+    return;
+  }
+  CompileOptions without = options_;
+  without.library_attention = false;
+  auto program = Program::build(written, samples(), without);
+  auto call = [program](const Arrays& inputs) { return program->call(inputs); };
+  if (!program->plain() && !beats({{"kernels for its parts", call}})) {
+    outcome_.reason = "kernels for its parts are as fast";
+    return;
+  }
+  use(form, "faster than what is written");
+}
+
+void Trial::use(size_t form, std::string reason) {
+  outcome_.used = true;
+  outcome_.reason = std::move(reason);
+  auto library = std::make_shared<const Graph>(call_.library[form]);
+  outcome_.executable = std::make_shared<const Executable>(
+      Executable{.kernel = {}, .fallback = *library, .plain = [library](const Arrays& inputs) {
+                   return interpret(*library, inputs);
+                 }});
+  outcome_.region.nodes = match().nodes;
+  outcome_.region.inputs = call_.inputs;
+  outcome_.region.outputs = {match().result};
+  outcome_.region.reason = std::string("runs as ") + library_attention_name;
+}
+
+// The call itself is always made anew: what is kept only says which one, and must say it exactly.
+bool Trial::take_cached(const std::string& key) {
+  auto entry = Cache::instance().find(key);
+  if (!entry) return false;
+  auto evidence = nlohmann::json::parse(entry->evidence, nullptr, false);
+  if (!evidence.is_object()) return false;
+  Decision decision;
+  decision.evidence = entry->evidence;
+  read_evidence(decision);
+  if (!entry->use_mlx) {
+    auto same = std::find_if(call_.library.begin(), call_.library.end(), [&](const Graph& library) {
+      return print(library) == entry->candidate.source;
+    });
+    if (same == call_.library.end()) return false;
+    use(static_cast<size_t>(same - call_.library.begin()), decision.reason);
+  }
+  outcome_.reason = decision.reason;
+  outcome_.timings = std::move(decision.timings);
+  if (auto proof = evidence.find("proof"); proof != evidence.end() && proof->is_string())
+    outcome_.proof = proof->get<std::string>();
+  if (auto rejected = evidence.find("rejected"); rejected != evidence.end() && rejected->is_array())
+    for (const auto& why : *rejected)
+      if (why.is_string()) outcome_.rejected.push_back(why.get<std::string>());
+  outcome_.from_cache = true;
+  return true;
+}
+
+void Trial::store(const std::string& key, std::optional<size_t> form) {
+  using nlohmann::json;
+  json timings = json::array();
+  for (const auto& t : outcome_.timings)
+    if (!t.failed)
+      timings.push_back(
+          {{"name", t.name},
+           {"median", t.median},
+           {"low", t.low},
+           {"high", t.high},
+           {"iterations", t.iterations}});
+  json evidence = {
+      {"reason", outcome_.reason},
+      {"proof", outcome_.proof},
+      {"rejected", outcome_.rejected},
+      {"timings", timings}};
+  CacheEntry entry;
+  entry.key = key;
+  entry.kernel = print(call_.written);
+  entry.use_mlx = !form;
+  entry.evidence = evidence.dump(-1, ' ', false, json::error_handler_t::replace);
+  if (form) {
+    entry.candidate.target = target_.name;
+    entry.candidate.language = "mlx";
+    entry.candidate.provenance = library_attention_name;
+    entry.candidate.source = print(call_.library[*form]);
+  }
+  Cache::instance().store(entry);
+}
+
+// The node of the captured program that made the result, where that is the library's already.
+bool is_library_call(const Captured& captured, ValueId source) {
+  const Node* node = source < 0 ? nullptr : captured.graph.producer(source);
+  return node && node->op == Op::scaled_dot_product_attention;
+}
+
+}  // namespace
+
+AttentionOutcome decide_attention(
+    const Graph& graph,
+    const AttentionMatch& match,
+    const Target& target,
+    const CompileOptions& options,
+    mx::Stream stream) {
+  return Trial(graph, match, target, options, stream).run();
+}
+
+std::vector<NodeId> Program::choose_attentions(const CompileOptions& options) {
+  std::vector<NodeId> taken;
+  const bool decides = options.region_code == RegionCode::tuned ? options.tune.timed
+                                                                : options.region_code == RegionCode::untimed;
+  for (auto& match : recognize_attention(canonical_.graph)) {
+    AttentionOutcome outcome;
+    Region region;
+    region.nodes = match.nodes;
+    if (is_library_call(captured_, sources_[match.result])) {
+      outcome.reason = "the program calls it itself";
+    } else if (!options.library_attention.value_or(target_->library_attention)) {
+      outcome.reason = "MLX has no faster library call on this machine";
+    } else if (!decides || !is_on_one_device(region)) {
+      outcome.reason = decides ? "parts of it run on another device" : "nothing is timed";
+    } else {
+      outcome = decide_attention(canonical_.graph, match, *target_, options, stream_);
+    }
+    outcome.match = std::move(match);
+    if (outcome.used) taken.insert(taken.end(), outcome.match.nodes.begin(), outcome.match.nodes.end());
+    attentions_.push_back(std::move(outcome));
+  }
+  std::sort(taken.begin(), taken.end());
+  return taken;
+}
+
+std::string describe(const Graph& graph, const AttentionOutcome& outcome) {
+  std::string text = describe(graph, outcome.match) + "\n";
+  text += outcome.used ? fmt::format("  runs as {}: {}", library_attention_name, outcome.reason)
+                       : fmt::format("  stays as it is written: {}", outcome.reason);
+  text += outcome.from_cache ? " (from cache)\n" : "\n";
+  if (!outcome.proof.empty()) text += "  proved: " + outcome.proof + "\n";
+  for (const auto& why : outcome.rejected)
+    text += "  not admitted: " + why + "\n";
+  for (const auto& t : outcome.timings)
+    text += fmt::format("  {:>7.1f} us  {}\n", t.median * 1e6, t.name);
+  return text;
+}
+
+}  // namespace autoperfect

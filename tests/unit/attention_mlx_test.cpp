@@ -1,0 +1,318 @@
+// Attention that a program wrote out runs as MLX's library call where that is proved, and only there.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "ir/graph_text.h"
+#include "mlx/mlx.h"
+#include "pipeline/pipeline.h"
+
+namespace autoperfect {
+namespace {
+
+namespace mx = mlx::core;
+using mx::array;
+using Arrays = std::vector<array>;
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+array normal(mx::Shape shape, mx::Dtype dtype, uint64_t key) {
+  return mx::astype(mx::random::normal(std::move(shape), mx::random::key(key)), dtype);
+}
+
+array scalar(double value, const array& like) {
+  return array(static_cast<float>(value), like.dtype());
+}
+
+// softmax(scale * q k^T, masked) v, as people write it.
+array attend(
+    const array& q, const array& k, const array& v, double scale, const std::function<array(array)>& masked) {
+  auto scores = mx::multiply(mx::matmul(q, mx::swapaxes(k, -1, -2)), scalar(scale, q));
+  return mx::matmul(mx::softmax(masked(scores), -1, true), v);
+}
+
+array unmasked(const array& scores) {
+  return scores;
+}
+
+double lowest_of(const array& scores) {
+  return scores.dtype() == mx::float16 ? -65504.0 : -1e9;
+}
+
+array causal(const array& scores, double forbidden) {
+  auto rows = mx::expand_dims(mx::arange(scores.shape(-1) - scores.shape(-2), scores.shape(-1)), 1);
+  auto seen = mx::greater_equal(rows, mx::arange(scores.shape(-1)));
+  return mx::where(seen, scores, scalar(forbidden, scores));
+}
+
+CompileOptions with_library(RegionCode code = RegionCode::untimed) {
+  CompileOptions options;
+  options.region_code = code;
+  options.library_attention = true;
+  options.strict = true;
+  options.tune.seed = 7;
+  return options;
+}
+
+std::shared_ptr<Program> built(
+    const ArrayFunction& fn, const Arrays& arguments, const CompileOptions& options = with_library()) {
+  return Program::build(fn, arguments, options);
+}
+
+double largest_difference(const array& a, const array& b) {
+  auto d = mx::abs(mx::subtract(mx::astype(a, mx::float32), mx::astype(b, mx::float32)));
+  return mx::max(d).item<float>();
+}
+
+// One match, used, and the answers of MLX.
+void expect_used(const ArrayFunction& fn, const Arrays& arguments, double allowed) {
+  auto program = built(fn, arguments);
+  ASSERT_EQ(program->attentions().size(), 1u) << explain(*program);
+  EXPECT_TRUE(program->attentions()[0].used) << explain(*program);
+  auto ours = program->call(arguments), theirs = fn(arguments);
+  ASSERT_EQ(ours.size(), theirs.size());
+  for (size_t i = 0; i < ours.size(); ++i) {
+    EXPECT_EQ(ours[i].shape(), theirs[i].shape());
+    EXPECT_EQ(ours[i].dtype(), theirs[i].dtype());
+    EXPECT_LE(largest_difference(ours[i], theirs[i]), allowed) << i;
+  }
+}
+
+double allowed_in(mx::Dtype dtype) {
+  return dtype == mx::float32 ? 1e-5 : dtype == mx::float16 ? 4e-3 : 3e-2;
+}
+
+class AttentionIn : public testing::TestWithParam<mx::Dtype> {};
+
+TEST_P(AttentionIn, plain) {
+  auto dtype = GetParam();
+  expect_used(
+      [](const Arrays& a) { return Arrays{attend(a[0], a[1], a[2], 0.25, unmasked)}; },
+      {normal({2, 3, 5, 16}, dtype, 1), normal({2, 3, 9, 16}, dtype, 2), normal({2, 3, 9, 8}, dtype, 3)},
+      allowed_in(dtype));
+}
+
+TEST_P(AttentionIn, causal) {
+  auto dtype = GetParam();
+  expect_used(
+      [](const Arrays& a) {
+        return Arrays{attend(a[0], a[1], a[2], 0.25, [](auto s) { return causal(s, lowest_of(s)); })};
+      },
+      {normal({2, 3, 7, 16}, dtype, 1), normal({2, 3, 9, 16}, dtype, 2), normal({2, 3, 9, 16}, dtype, 3)},
+      allowed_in(dtype));
+}
+
+TEST_P(AttentionIn, with_a_mask_that_is_added) {
+  auto dtype = GetParam();
+  expect_used(
+      [](const Arrays& a) {
+        return Arrays{attend(a[0], a[1], a[2], 0.25, [&](auto s) { return mx::add(s, a[3]); })};
+      },
+      {normal({2, 3, 7, 16}, dtype, 1),
+       normal({2, 3, 9, 16}, dtype, 2),
+       normal({2, 3, 9, 16}, dtype, 3),
+       normal({7, 9}, dtype, 4)},
+      allowed_in(dtype));
+}
+
+Arrays masked_arguments(mx::Dtype dtype) {
+  return {
+      normal({2, 3, 7, 16}, dtype, 1),
+      normal({2, 3, 9, 16}, dtype, 2),
+      normal({2, 3, 9, 16}, dtype, 3),
+      mx::random::bernoulli(0.7f, {2, 1, 7, 9}, mx::random::key(4))};
+}
+
+ArrayFunction attention_where(double forbidden) {
+  return [forbidden](const Arrays& a) {
+    return Arrays{
+        attend(a[0], a[1], a[2], 0.25, [&](auto s) { return mx::where(a[3], s, scalar(forbidden, s)); })};
+  };
+}
+
+TEST_P(AttentionIn, where_a_mask_says) {
+  const auto dtype = GetParam();
+  const auto arguments = masked_arguments(dtype);
+  expect_used(attention_where(lowest_of(arguments[0])), arguments, allowed_in(dtype));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Dtypes, AttentionIn, testing::Values(mx::float32, mx::float16, mx::bfloat16), [](const auto& info) {
+      return std::string(name(from_mlx(info.param)));
+    });
+
+// A row that sees nothing is NaN as it is written, and an average in MLX's call.
+TEST(Attention, RowsThatSeeNothingAreToldApart) {
+  auto program = built(attention_where(-infinity), masked_arguments(mx::float32));
+  ASSERT_EQ(program->attentions().size(), 1u);
+  const auto& outcome = program->attentions()[0];
+  EXPECT_FALSE(outcome.used);
+  EXPECT_EQ(outcome.reason, "its numbers are others");
+  ASSERT_EQ(outcome.rejected.size(), 2u);
+  EXPECT_TRUE(outcome.rejected[0].starts_with("rows that see nothing: ")) << outcome.rejected[0];
+  EXPECT_TRUE(outcome.rejected[1].starts_with("NaN in k: ")) << outcome.rejected[1];
+  EXPECT_FALSE(program->plan().regions.empty()) << "what stays as it is written is fused as ever";
+}
+
+// 6 heads of q share 2 of k and v, in the ways people write that.
+TEST(Attention, GroupedHeads) {
+  const Arrays arguments{
+      normal({2, 6, 5, 16}, mx::float32, 1),
+      normal({2, 2, 9, 16}, mx::float32, 2),
+      normal({2, 2, 9, 8}, mx::float32, 3)};
+  auto regrouped = [](const Arrays& a) {
+    auto q = mx::reshape(a[0], {2, 2, 3, 5, 16});
+    auto mixed = attend(q, mx::expand_dims(a[1], 2), mx::expand_dims(a[2], 2), 0.25, [](auto s) {
+      return causal(s, lowest_of(s));
+    });
+    return Arrays{mx::reshape(mixed, {2, 6, 5, 8})};
+  };
+  auto repeated = [](const Arrays& a) {
+    return Arrays{attend(a[0], mx::repeat(a[1], 3, 1), mx::repeat(a[2], 3, 1), 0.25, unmasked)};
+  };
+  auto one_for_all = [](const Arrays& a) {
+    auto k = mx::slice(a[1], {0, 0, 0, 0}, {2, 1, 9, 16}), v = mx::slice(a[2], {0, 0, 0, 0}, {2, 1, 9, 8});
+    return Arrays{attend(a[0], k, v, 0.25, unmasked)};
+  };
+  auto batches_share = [](const Arrays& a) {
+    auto k = mx::slice(a[1], {0, 0, 0, 0}, {1, 1, 9, 16}), v = mx::slice(a[2], {0, 0, 0, 0}, {1, 1, 9, 8});
+    return Arrays{attend(a[0], k, v, 0.25, unmasked)};
+  };
+  expect_used(regrouped, arguments, 1e-5);
+  expect_used(repeated, arguments, 1e-5);
+  expect_used(one_for_all, arguments, 1e-5);
+  expect_used(batches_share, arguments, 1e-5);
+}
+
+TEST(Attention, OfOtherRanks) {
+  auto plain = [](const Arrays& a) { return Arrays{attend(a[0], a[1], a[2], 0.25, unmasked)}; };
+  auto with_mask = [](const Arrays& a) {
+    return Arrays{attend(a[0], a[1], a[2], 0.25, [&](auto s) { return mx::add(s, a[3]); })};
+  };
+  auto of = [](mx::Shape lead, mx::Shape mask) {
+    auto with = [&](int rows, int columns, uint64_t key) {
+      auto shape = lead;
+      shape.push_back(rows);
+      shape.push_back(columns);
+      return normal(shape, mx::float32, key);
+    };
+    return Arrays{with(5, 16, 1), with(9, 16, 2), with(9, 8, 3), normal(std::move(mask), mx::float32, 4)};
+  };
+  auto some = of({}, {9});
+  some.pop_back();
+  expect_used(plain, some, 1e-5);
+  expect_used(with_mask, of({}, {9}), 1e-5);
+  expect_used(with_mask, of({4}, {4, 5, 9}), 1e-5);
+  expect_used(with_mask, of({4}, {5, 1}), 1e-5);
+  expect_used(with_mask, of({2, 3}, {3, 1, 9}), 1e-5);
+  expect_used(with_mask, of({2, 3}, {2, 3, 5, 9}), 1e-5);
+  expect_used(with_mask, of({2, 3, 2}, {2, 1, 2, 5, 9}), 1e-5);
+  expect_used(with_mask, of({2, 3, 2}, {2, 1, 1, 1, 9}), 1e-5);
+}
+
+TEST(Attention, SmallSizesStandForLargeOnes) {
+  expect_used(
+      [](const Arrays& a) {
+        return Arrays{attend(a[0], a[1], a[2], 0.25, [](auto s) { return causal(s, lowest_of(s)); })};
+      },
+      {normal({3, 2, 150, 16}, mx::float32, 1),
+       normal({3, 2, 333, 16}, mx::float32, 2),
+       normal({3, 2, 333, 16}, mx::float32, 3)},
+      1e-5);
+}
+
+// A block: what is around the two calls is fused, the heads are axes of one tensor, and one result is read
+// twice.
+TEST(Attention, SeveralInOneProgram) {
+  auto heads = [](const array& x) { return mx::transpose(mx::reshape(x, {2, 9, 3, 16}), {0, 2, 1, 3}); };
+  auto fn = [heads](const Arrays& a) {
+    auto x = a[0];
+    for (int layer = 0; layer < 2; ++layer) {
+      auto normed = mx::multiply(x, mx::rsqrt(mx::add(mx::mean(mx::square(x), -1, true), array(1e-5f))));
+      auto h = heads(normed);
+      auto mixed = attend(
+          h, heads(mx::multiply(normed, a[1])), h, 0.25, [](auto s) { return causal(s, lowest_of(s)); });
+      x = mx::add(x, mx::tanh(mx::reshape(mx::transpose(mixed, {0, 2, 1, 3}), {2, 9, 48})));
+    }
+    return Arrays{x};
+  };
+  const Arrays arguments{normal({2, 9, 48}, mx::float32, 1), normal({48}, mx::float32, 2)};
+  auto options = with_library();
+  options.fuse.gate_by_cost = false;
+  auto program = built(fn, arguments, options);
+  ASSERT_EQ(program->attentions().size(), 2u) << explain(*program);
+  for (const auto& outcome : program->attentions()) {
+    EXPECT_TRUE(outcome.used) << explain(*program);
+    for (const auto& region : program->plan().regions)
+      for (NodeId id : region.nodes)
+        EXPECT_FALSE(std::count(outcome.match.nodes.begin(), outcome.match.nodes.end(), id));
+  }
+  EXPECT_TRUE(verify(program->graph(), program->plan()).empty());
+  EXPECT_GE(program->plan().regions.size(), 3u) << explain(*program);
+  EXPECT_FALSE(program->plain());
+  EXPECT_LE(largest_difference(program->call(arguments)[0], fn(arguments)[0]), 1e-5);
+  EXPECT_NE(
+      explain(*program).find("runs as fast.scaled_dot_product_attention: not timed"), std::string::npos);
+}
+
+// Its gradient reads the weights.
+TEST(Attention, NothingOthersReadIsHidden) {
+  auto loss = [](const Arrays& a) { return Arrays{mx::sum(attend(a[0], a[1], a[2], 0.25, unmasked))}; };
+  auto fn = [loss](const Arrays& a) { return mx::vjp(loss, a, {array(1.0f)}).second; };
+  const Arrays arguments{
+      normal({2, 5, 16}, mx::float32, 1),
+      normal({2, 9, 16}, mx::float32, 2),
+      normal({2, 9, 8}, mx::float32, 3)};
+  auto program = built(fn, arguments);
+  for (const auto& outcome : program->attentions())
+    EXPECT_FALSE(outcome.used) << explain(*program);
+  EXPECT_LE(largest_difference(program->call(arguments)[0], fn(arguments)[0]), 1e-5);
+}
+
+TEST(Attention, OnlyWhereTheMachineHasAFasterOne) {
+  auto fn = [](const Arrays& a) { return Arrays{attend(a[0], a[1], a[2], 0.25, unmasked)}; };
+  const Arrays arguments{
+      normal({2, 5, 16}, mx::float32, 1),
+      normal({2, 9, 16}, mx::float32, 2),
+      normal({2, 9, 8}, mx::float32, 3)};
+  CompileOptions options;
+  options.region_code = RegionCode::untimed;
+  auto program = built(fn, arguments, options);
+  ASSERT_EQ(program->attentions().size(), 1u);
+  EXPECT_FALSE(program->attentions()[0].used);
+  EXPECT_EQ(program->attentions()[0].reason, "MLX has no faster library call on this machine");
+  auto dtypes_differ = [](const Arrays& a) {
+    return Arrays{mx::astype(attend(a[0], a[1], a[2], 0.25, unmasked), mx::float16)};
+  };
+  expect_used(dtypes_differ, arguments, 4e-3);  // the cast is outside
+}
+
+// Timed once: what was decided, and why, is kept, whichever way it went.
+TEST(Attention, DecisionsAreKept) {
+  auto fn = [](const Arrays& a) { return Arrays{attend(a[0], a[1], a[2], 0.25, unmasked)}; };
+  const Arrays arguments{
+      normal({2, 3, 40, 16}, mx::float32, 1),
+      normal({2, 3, 71, 16}, mx::float32, 2),
+      normal({2, 3, 71, 24}, mx::float32, 3)};
+  auto options = with_library(RegionCode::tuned);
+  options.tune.bench.max_seconds = 0.2;
+  auto first = built(fn, arguments, options), second = built(fn, arguments, options);
+  const auto &decided = first->attentions().at(0), &known = second->attentions().at(0);
+  EXPECT_TRUE(known.from_cache);
+  EXPECT_EQ(known.used, decided.used);
+  EXPECT_EQ(known.reason, decided.reason);
+  EXPECT_EQ(known.proof, decided.proof);
+  EXPECT_FALSE(known.proof.empty());
+  ASSERT_EQ(known.timings.size(), decided.timings.size());
+  ASSERT_GE(known.timings.size(), 3u);
+  EXPECT_EQ(known.timings[0].name, "eager");
+  EXPECT_EQ(known.timings[1].name, "mx.compile");
+  EXPECT_EQ(known.timings[2].name, "fast.scaled_dot_product_attention");
+  for (size_t i = 0; i < known.timings.size(); ++i)
+    EXPECT_EQ(known.timings[i].median, decided.timings[i].median);
+  EXPECT_LE(largest_difference(second->call(arguments)[0], fn(arguments)[0]), 1e-5);
+}
+
+}  // namespace
+}  // namespace autoperfect
