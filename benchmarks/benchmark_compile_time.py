@@ -18,8 +18,8 @@ import mlx.core as mx
 import product
 from graph_forms import FORMS
 
-STAGES = ("capture", "canonicalize", "fuse", "lower", "link")
-PLANNING = STAGES[:3]
+STAGES = ("capture", "canonicalize", "attention", "fuse", "lower", "link")
+PLANNING = STAGES[:4]
 BAR_OPS, BAR_SECONDS = 1000, 0.100
 STEEPEST = 1.25  # of sizes that are to grow linearly; hash tables outgrowing the caches cost a little
 LINEAR_FROM = 10_000

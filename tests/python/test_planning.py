@@ -20,7 +20,7 @@ def test_program_is_planned_and_runs_as_mlx_does(name):
     arguments = program.make_args()
     run = product.plan(program.function, arguments, kernels=False)
     figures = run.figures
-    assert list(figures["seconds"]) == ["capture", "canonicalize", "fuse", "lower", "link"]
+    assert list(figures["seconds"]) == ["capture", "canonicalize", "attention", "fuse", "lower", "link"]
     assert figures["canonical_ops"] > 0 and run.predicted_seconds > 0
     assert all(cost["bound"] in ("launch", "memory", "compute") for cost in run.region_costs)
 
