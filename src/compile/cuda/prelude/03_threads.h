@@ -40,6 +40,17 @@ V across(V v, F f) {
   return v;
 }
 
+// Over the lanes of a warp that lie below one another where N lie side by side; every lane has the result.
+template <int N, class V, class F>
+V down(V v, F f) {
+#pragma unroll
+  for (int lanes = 16; lanes >= N; lanes /= 2) {
+    V other = shuffle_xor(v, lanes);
+    v = threadIdx.x & lanes ? f(other, v) : f(v, other);
+  }
+  return v;
+}
+
 // A best element and where it is; of equals the first place counts.
 template <class V>
 struct Found {

@@ -14,34 +14,41 @@ void PartWriter::column_sweep(int s) {
   end_block();
 }
 
-// Threads below one another leave their results in shared memory; each takes all of its columns.
+// Threads below one another meet in their warp, then warps in shared memory, where a thread joins one column
+// of all; each then takes its own.
 void PartWriter::meet_below(int s) {
-  int below = mapping_.threads / mapping_.lanes;
-  if (below == 1) return;
-  std::string lanes = std::to_string(mapping_.lanes);
+  if (mapping_.threads == mapping_.lanes || passes_.reductions[s].empty()) return;
   auto& reductions = passes_.reductions[s];
-  std::vector<std::string> slots;
+  std::string lanes = std::to_string(mapping_.lanes), warps = std::to_string(mapping_.threads / 32);
   for (int v : reductions) {
-    std::string name = id("s", v);
+    std::string name = id("s", v), a = id("a", v) + "[l]";
+    std::string at = "[(threadIdx.x / 32 * P + l) * " + lanes + " + x]";
     line(
         "auto* const " + name + " = (" + body_.state_type(v) + "*)(shared + " +
         std::to_string(part_.shared_bytes) + ");");
-    part_.shared_bytes += int64_t{16} * mapping_.threads * mapping_.pack;
+    part_.shared_bytes += int64_t{16} * mapping_.threads / 32 * mapping_.lanes * mapping_.pack;
+    line("#pragma unroll");
+    begin_block("for (int l = 0; l < P; ++l)");
+    if (mapping_.lanes < 32) line(a + " = ap::down<" + lanes + ">(" + a + ", " + body_.function(v) + ");");
+    line((mapping_.lanes < 32 ? "if (threadIdx.x % 32 < " + lanes + ") " : "") + name + at + " = " + a + ";");
+    end_block();
+  }
+  line("__syncthreads();");
+  begin_block(
+      "for (int t = threadIdx.x; t < P * " + lanes + "; t += " + std::to_string(mapping_.threads) + ")");
+  for (int v : reductions) {
+    std::string name = id("s", v);
     line("#pragma unroll");
     line(
-        "for (int l = 0; l < P; ++l) " + name + "[(y * P + l) * " + lanes + " + x] = " + id("a", v) + "[l];");
+        "for (int k = 1; k < " + warps + "; ++k) " + name +
+        "[t] = " + body_.step(v, name + "[t]", name + "[k * P * " + lanes + " + t]") + ";");
   }
-  if (reductions.empty()) return;
+  end_block();
   line("__syncthreads();");
   line("#pragma unroll");
   begin_block("for (int l = 0; l < P; ++l)");
-  for (int v : reductions) {
-    std::string name = id("s", v), a = id("a", v) + "[l]";
-    line(a + " = " + name + "[l * " + lanes + " + x];");
-    line(
-        "for (int k = 1; k < " + std::to_string(below) + "; ++k) " + a + " = " +
-        body_.step(v, a, name + "[(k * P + l) * " + lanes + " + x]") + ";");
-  }
+  for (int v : reductions)
+    line(id("a", v) + "[l] = " + id("s", v) + "[l * " + lanes + " + x];");
   end_block();
 }
 

@@ -49,7 +49,9 @@ class Chooser {
   void add_streamed_rows(int pack, int64_t packs);
   int64_t kept_words(int pack) const;
   void columns();
+  int64_t blocks_of_columns(int64_t width) const;
   void add_columns(int width, int below);
+  void add_narrow_columns(int width);
 
   const Kernel& kernel_;
   const Nest& nest_;
@@ -170,21 +172,42 @@ void Chooser::columns() {
         found_.push_back({Kind::columns, width, 128, 128, 0, 4, 1, false});
     return;
   }
-  add_columns(std::min(widest, 4), 8);
-  if (widest > 4) add_columns(widest, 8);
+  bool slices = can_slice(kernel_, passes_);
+  if (!slices) add_narrow_columns(widest);
+  add_columns(widest, 8);
+  if (slices) add_narrow_columns(widest);
+  if (widest > 4) add_columns(4, 8);
   add_columns(std::min(widest, 4), 16);
+}
+
+int64_t Chooser::blocks_of_columns(int64_t width) const {
+  return units_ * ((lanes_size() + width - 1) / width);
 }
 
 // Threads side by side and `below` one another; where that gives few blocks, several share the columns.
 void Chooser::add_columns(int width, int below) {
-  constexpr int side = 32;
+  constexpr int side = 32, blocks_of_multiprocessor = 4;
   int64_t rows = 1, slices = 1;
   for (int g : nest_.inner_groups)
     rows *= nest_.groups[g].seen_size;
-  int64_t blocks = units_ * ((lanes_size() + side * width - 1) / (side * width));
   if (can_slice(kernel_, passes_))
-    slices = std::min<int64_t>((4 * target_.threads + blocks - 1) / blocks, rows / (below * 8));
+    slices = std::min<int64_t>(
+        blocks_of_multiprocessor * target_.threads / blocks_of_columns(side * width), rows / (below * 8));
   found_.push_back({Kind::columns, width, side * below, side, 0, 4, std::max<int64_t>(1, slices), false});
+}
+
+// So few threads side by side that every multiprocessor has columns of its own, and nothing is left to join
+// by a second launch: as many as still read half a line of the cache.
+void Chooser::add_narrow_columns(int width) {
+  constexpr int64_t least_bytes = 64;
+  int64_t bytes = 1;
+  for (auto& access : nest_.accesses)
+    bytes = std::max<int64_t>(bytes, size_of(kernel_.buffers[access.buffer].type.dtype) * width);
+  for (int side = 16; side >= 4 && side * bytes >= least_bytes; side /= 2) {
+    if (blocks_of_columns(side * width) * 8 < target_.threads * 7) continue;
+    found_.push_back({Kind::columns, width, most_threads, side, 0, 4, 1, false});
+    return;
+  }
 }
 
 }  // namespace

@@ -150,6 +150,7 @@ void PartWriter::add_partials(const std::string& first, const std::string& step,
   std::string slices = std::to_string(mapping_.slices);
   text_ += body_.declare_accumulators(0, depth_);
   line("const long room = " + partials(1) + ";");
+  line("#pragma unroll 8");
   begin_block("for (int s = " + first + "; s < " + slices + "; s += " + step + ")");
   for (size_t k = 0; k < reductions.size(); ++k) {
     int v = reductions[k];
