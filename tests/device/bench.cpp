@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <future>
 #include <sstream>
 
 #include "compile/cuda/compile.h"
@@ -62,8 +63,14 @@ void time_candidates(
   for (int64_t held = 0; held < beyond_l2 || sets.size() < 2; held += bytes)
     sets.push_back(allocate(*device, kernel));
   std::printf("%s: %.1f MB\n", name.c_str(), static_cast<double>(bytes) / 1e6);
-  for (auto& candidate : generate_schedules(kernel, target)) {
-    auto binary = compile_cuda(candidate.source, device->facts().capability);
+  std::vector<std::future<Result<CudaBinary>>> binaries;
+  auto candidates = generate_schedules(kernel, target);
+  for (auto& candidate : candidates)
+    binaries.push_back(std::async(
+        std::launch::async, [&] { return compile_cuda(candidate.source, device->facts().capability); }));
+  for (size_t c = 0; c < candidates.size(); ++c) {
+    auto& candidate = candidates[c];
+    auto binary = binaries[c].get();
     if (!binary) {
       std::printf("  %s\n", format(binary.errors()).c_str());
       continue;

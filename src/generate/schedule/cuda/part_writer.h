@@ -57,6 +57,9 @@ class PartWriter {
   void column_sweep(int s);
   void meet_below(int s);
   void tiles();
+  void fill_squares(const std::string& below);
+  void place_in_square(
+      const std::string& name, const std::string& at, const Extent& size, int pack, std::string& within);
   std::string partials(int64_t reductions) const;
   void store_partials();
   void finish_rows();

@@ -76,10 +76,43 @@ void PartWriter::elements() {
   part_.blocks = ceil_div(units + " * " + packs(), a_block);
 }
 
+// Where an element of a square is, of the direction with that many elements. Past the end the last pack is
+// read once more, so that no load waits behind a branch; what is made of it is not stored.
+void PartWriter::place_in_square(
+    const std::string& name, const std::string& at, const Extent& size, int pack, std::string& within) {
+  if (size.is_multiple_of(mapping_.lanes)) return line("const ix " + name + " = " + at + ";");
+  std::string last = pack == 1 ? size.text() + " - 1" : size.text() + " - " + std::to_string(pack);
+  line("const ix " + name + " = " + at + " < " + size.text() + " ? " + at + " : " + last + ";");
+  within += (within.empty() ? "" : " && ") + at + " < " + size.text();
+}
+
+// A square of each input that is read across its rows, as it lies in memory.
+void PartWriter::fill_squares(const std::string& below) {
+  const Extent &rows = nest_.groups[nest_.inner_groups[0]].size,
+               &columns = nest_.groups[nest_.vector_group].size;
+  for (size_t a = 0; a < nest_.accesses.size(); ++a) {
+    auto& access = nest_.accesses[a];
+    if (!access.tiled) continue;
+    int64_t bytes = size_of(kernel_.buffers[access.buffer].type.dtype);
+    std::string type = element_type(kernel_.buffers[access.buffer].type.dtype);
+    std::string t = id("t", static_cast<int>(a)), within;
+    line(
+        "auto* const " + t + " = (" + type + "(*)[side + P])(shared + " + std::to_string(part_.shared_bytes) +
+        ");");
+    part_.shared_bytes += (mapping_.lanes * (mapping_.lanes + mapping_.pack) * bytes + 15) / 16 * 16;
+    line("#pragma unroll");
+    begin_block("for (int n = 0, k = y; n < side / " + below + "; ++n, k += " + below + ")");
+    place_in_square(id("g", nest_.inner_groups[0]), "(first_row + x)", rows, mapping_.pack, within);
+    place_in_square("j", "(first_column + k)", columns, 1, within);
+    line("*(ap::Pack<" + type + ", P>*)&" + t + "[k][x] = " + body_.load_across(static_cast<int>(a)) + ";");
+    end_block();
+  }
+}
+
 void PartWriter::tiles() {
   int side = mapping_.lanes;
   std::string s = std::to_string(side), rows_size = nest_.groups[nest_.inner_groups[0]].size.text();
-  std::string units = product(nest_, nest_.unit_groups), g = id("g", nest_.inner_groups[0]);
+  std::string units = product(nest_, nest_.unit_groups), within;
   std::string below = std::to_string(mapping_.threads * mapping_.pack / side);
   std::string count = units + " * " + ceil_div(rows_size, s) + " * " + ceil_div(lanes_size(), s);
   line("constexpr int P = " + std::to_string(mapping_.pack) + ", side = " + s + ";");
@@ -89,31 +122,15 @@ void PartWriter::tiles() {
   line("const ix first_row = at / across % down * side, first_column = at % across * side;");
   text_ += indices(nest_.unit_groups, "at / across / down");
   text_ += body_.unit_values(0, depth_, "first_row == 0 && first_column == 0 && threadIdx.x == 0", true);
-  for (size_t a = 0; a < nest_.accesses.size(); ++a) {
-    auto& access = nest_.accesses[a];
-    if (!access.tiled) continue;
-    std::string type = element_type(kernel_.buffers[access.buffer].type.dtype),
-                t = id("t", static_cast<int>(a));
-    line(
-        "auto* const " + t + " = (" + type + "(*)[side + P])(shared + " + std::to_string(part_.shared_bytes) +
-        ");");
-    part_.shared_bytes +=
-        (side * (side + mapping_.pack) * size_of(kernel_.buffers[access.buffer].type.dtype) + 15) / 16 * 16;
-    line("#pragma unroll");
-    begin_block("for (int k = y; k < side; k += " + below + ")");
-    line("const ix " + g + " = first_row + x, j = first_column + k;");
-    line(
-        "if (" + g + " < " + rows_size + " && j < " + lanes_size() + ") *(ap::Pack<" + type + ", P>*)&" + t +
-        "[k][x] = " + body_.load_across(static_cast<int>(a)) + ";");
-    end_block();
-  }
+  fill_squares(below);
   line("__syncthreads();");
   line("#pragma unroll");
-  begin_block("for (int k = y; k < side; k += " + below + ")");
-  line("const ix " + g + " = first_row + k, j = first_column + x;");
-  begin_block("if (" + g + " < " + rows_size + " && j < " + lanes_size() + ")");
-  text_ += body_.elements(0, depth_, "");
-  end_block();
+  begin_block("for (int n = 0, k = y; n < side / " + below + "; ++n, k += " + below + ")");
+  place_in_square(
+      id("g", nest_.inner_groups[0]), "(first_row + k)", nest_.groups[nest_.inner_groups[0]].size, 1, within);
+  place_in_square("j", "(first_column + x)", nest_.groups[nest_.vector_group].size, mapping_.pack, within);
+  if (!within.empty()) line("const bool within = " + within + ";");
+  text_ += body_.elements(0, depth_, within.empty() ? "" : "within");
   end_block();
   line("__syncthreads();");
   end_block();
