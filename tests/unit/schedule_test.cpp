@@ -196,6 +196,44 @@ TEST(schedule, columns) {
 )");
 }
 
+// So wide that a GPU's multiprocessors each have columns of their own.
+TEST(schedule, wide_columns) {
+  for (std::string t : {"f32", "bf16", "f16"})
+    check_graph(
+        "graph @g(%x: " + t + "[37,4136]) {\n  %s = sum %x axes=[0] keepdims=true : " + t +
+        "[1,4136]\n  %m = min %x axes=[0] keepdims=true : " + t + "[1,4136]\n  %d = sub %s, %m : " + t +
+        "[1,4136]\n  return %d\n}\n");
+  check_graph(R"(graph @g(%x: f32[19,4100]) {
+  %m = max %x axes=[0] keepdims=true : f32[1,4100]
+  %d = sub %x, %m : f32[19,4100]
+  %e = exp %d : f32[19,4100]
+  %s = sum %e axes=[0] keepdims=true : f32[1,4100]
+  %y = div %e, %s : f32[19,4100]
+  return %y
+}
+)");
+}
+
+// As many elements a thread as its registers hold, the largest by pairs.
+TEST(schedule, long_rows_of_halves) {
+  for (std::string t : {"bf16", "f16"}) {
+    check_graph("graph @g(%x: " + t + "[5,4096]) {\n  %y = logsumexp %x : " + t + "[5,1]\n  return %y\n}\n");
+    check_graph(
+        "graph @g(%x: " + t + "[5,4104]) {\n  %m = max %x axes=[1] keepdims=true : " + t +
+        "[5,1]\n  %n = min %x axes=[1] keepdims=true : " + t + "[5,1]\n  %c = const 1.4140625 : " + t +
+        "[]\n  %d = sub %x, %m : " + t + "[5,4104]\n  %e = div %d, %c : " + t +
+        "[5,4104]\n  %y = sub %e, %n : " + t + "[5,4104]\n  return %y\n}\n");
+  }
+}
+
+TEST(schedule, erf_and_exp_of_halves) {
+  for (std::string t : {"bf16", "f16"})
+    check_graph(
+        "graph @g(%x: " + t + "[67,64], %z: " + t + "[67,64]) {\n  %a = erf %x : " + t +
+        "[67,64]\n  %b = exp %x : " + t + "[67,64]\n  %c = mul %a, %b : " + t +
+        "[67,64]\n  %d = erf %z : " + t + "[67,64]\n  %y = add %c, %d : " + t + "[67,64]\n  return %y\n}\n");
+}
+
 TEST(schedule, iota) {
   check_graph(R"(graph @g(%x: f32[12,48]) {
   %i = arange dtype=i32 size=48 start=0.0 step=1.0 : i32[48]
