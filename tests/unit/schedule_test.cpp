@@ -282,51 +282,42 @@ TEST(schedule, argmax_takes_the_first_nan) {
       x.set(2 * width + j, j % 5 == 3 ? 2 : j % 5 == 4 ? -2 : 0);
       x.set(3 * width + j, j == 0 ? NAN : 1);
     }
-    for (auto& candidate : generate_schedules(*kernel, default_cpu_target())) {
-      auto binary = compile_cpu(candidate.source, *system_compiler());
-      ASSERT_TRUE(binary.ok()) << format(binary.errors()) << candidate.source;
-      auto got = run_native(*kernel, **load_cpu(*binary, candidate.launch), {x}, 0);
-      EXPECT_EQ(got[0].values(), (std::vector<double>{5, 0, 3, 0}));
-      EXPECT_EQ(got[1].values(), (std::vector<double>{5, 0, 4, 0}));
+    for (auto& candidate : generate_schedules(*kernel, test_target())) {
+      auto run = prepare(candidate);
+      ASSERT_TRUE(run.ok()) << format(run.errors()) << candidate.source;
+      for (auto& got : (*run)(*kernel, {x})) {
+        EXPECT_EQ(got[0].values(), (std::vector<double>{5, 0, 3, 0}));
+        EXPECT_EQ(got[1].values(), (std::vector<double>{5, 0, 4, 0}));
+      }
     }
   }
 }
 
-TEST(schedule, whole_row_of_minus_infinity_and_nan) {
-  auto kernel = parse_kernel(R"(autoperfect.kernel 1
-kernel @softmax {
-  abi {
-    in %x: f32[3,20] row
-    out %y: f32[3,20] row
-  }
-  math {
-    axes i=3, j=20
-    %m[i] = max(j) %x[i,j] : f32
-    %d[i,j] = sub %x[i,j], %m[i] : f32
-    %e[i,j] = exp %d[i,j] : f32
-    %s[i] = sum(j) %e[i,j] : f32
-    %y[i,j] = div %e[i,j], %s[i] : f32
-  }
-  numerics {
-    accumulate f32
-    reassociate yes
-    budget ulp=8.0 abs=0.0 rel=0.0
-  }
-}
-)");
-  ASSERT_TRUE(kernel.ok()) << format(kernel.errors());
-  Tensor x = Tensor::zeros({Dtype::f32, {3, 20}});
-  for (int j = 0; j < 20; ++j)
-    x.set(j, -INFINITY), x.set(20 + j, j), x.set(40 + j, j == 17 ? NAN : 1);
-  for (auto& candidate : generate_schedules(*kernel, default_cpu_target())) {
-    auto binary = compile_cpu(candidate.source, *system_compiler());
-    ASSERT_TRUE(binary.ok()) << format(binary.errors());
-    auto loaded = load_cpu(*binary, candidate.launch);
-    auto y = run_native(*kernel, **loaded, {x}, 0)[0];
-    for (int j = 0; j < 20; ++j) {
-      EXPECT_TRUE(std::isnan(y.at(j)));
-      EXPECT_FALSE(std::isnan(y.at(20 + j)));
-      EXPECT_TRUE(std::isnan(y.at(40 + j)));
+TEST(schedule, rows_of_minus_infinity_and_nan) {
+  for (Dtype dtype : {Dtype::f32, Dtype::bf16, Dtype::f16}) {
+    std::string t(name(dtype));
+    auto kernel = parse_kernel(
+        "autoperfect.kernel 1\nkernel @softmax {\n  abi {\n    in %x: " + t + "[3,20] row\n    out %y: " + t +
+        "[3,20] row\n  }\n  math {\n    axes i=3, j=20\n    %w[i,j] = cast %x[i,j] : f32\n"
+        "    %m[i] = max(j) %w[i,j] : f32\n    %d[i,j] = sub %w[i,j], %m[i] : f32\n"
+        "    %e[i,j] = exp %d[i,j] : f32\n    %s[i] = sum(j) %e[i,j] : f32\n"
+        "    %q[i,j] = div %e[i,j], %s[i] : f32\n    %y[i,j] = cast %q[i,j] : " +
+        t + "\n  }\n  numerics {\n    accumulate f32\n  }\n}\n");
+    ASSERT_TRUE(kernel.ok()) << format(kernel.errors());
+    Tensor x = Tensor::zeros({dtype, {3, 20}});
+    for (int j = 0; j < 20; ++j)
+      x.set(j, -INFINITY), x.set(20 + j, j == 3 ? -INFINITY : j * 0.25), x.set(40 + j, j == 17 ? NAN : 1);
+    for (auto& candidate : generate_schedules(*kernel, test_target())) {
+      auto run = prepare(candidate);
+      ASSERT_TRUE(run.ok()) << format(run.errors()) << candidate.source;
+      for (auto& got : (*run)(*kernel, {x})) {
+        for (int j = 0; j < 20; ++j) {
+          EXPECT_TRUE(std::isnan(got[0].at(j)));
+          EXPECT_EQ(got[0].at(20 + j) == 0, j == 3);
+          EXPECT_TRUE(std::isnan(got[0].at(40 + j)));
+        }
+        EXPECT_NEAR(got[0].at(39), 0.2236, 0.001);
+      }
     }
   }
 }
