@@ -196,13 +196,20 @@ TEST(schedule, columns) {
 )");
 }
 
-// So wide that a GPU's multiprocessors each have columns of their own.
+// So wide that a GPU's multiprocessors each have columns of their own; so long that several share some.
 TEST(schedule, wide_columns) {
   for (std::string t : {"f32", "bf16", "f16"})
     check_graph(
         "graph @g(%x: " + t + "[37,4136]) {\n  %s = sum %x axes=[0] keepdims=true : " + t +
         "[1,4136]\n  %m = min %x axes=[0] keepdims=true : " + t + "[1,4136]\n  %d = sub %s, %m : " + t +
         "[1,4136]\n  return %d\n}\n");
+  check_graph(R"(graph @g(%x: bf16[2100,264]) {
+  %s = sum %x axes=[0] keepdims=true : bf16[1,264]
+  %m = max %x axes=[0] keepdims=true : bf16[1,264]
+  %d = sub %s, %m : bf16[1,264]
+  return %d
+}
+)");
   check_graph(R"(graph @g(%x: f32[19,4100]) {
   %m = max %x axes=[0] keepdims=true : f32[1,4100]
   %d = sub %x, %m : f32[19,4100]
@@ -223,6 +230,21 @@ TEST(schedule, long_rows_of_halves) {
         "[5,1]\n  %n = min %x axes=[1] keepdims=true : " + t + "[5,1]\n  %c = const 1.4140625 : " + t +
         "[]\n  %d = sub %x, %m : " + t + "[5,4104]\n  %e = div %d, %c : " + t +
         "[5,4104]\n  %y = sub %e, %n : " + t + "[5,4104]\n  return %y\n}\n");
+  }
+}
+
+// Each begins at another place of a word, and so does a part of one.
+TEST(schedule, long_rows_of_odd_length) {
+  for (std::string t : {"f32", "bf16", "f16"}) {
+    check_graph(
+        "graph @g(%x: " + t + "[5,1037], %w: " + t + "[1037]) {\n  %e = softmax %x : " + t +
+        "[5,1037]\n  %y = mul %e, %w : " + t + "[5,1037]\n  return %y\n}\n");
+    check_graph(
+        "graph @g(%x: " + t +
+        "[3,7,1037]) {\n  %p = slice %x start=[0,2,5] stop=[3,7,1036] strides=[1,1,1] : " + t +
+        "[3,5,1031]\n  %s = sum %p axes=[2] keepdims=false : " + t +
+        "[3,5]\n  %a = argmax %p axis=2 : u32[3,5]\n"
+        "  return %s, %a\n}\n");
   }
 }
 

@@ -26,6 +26,7 @@ class Body {
   std::string unit_values(int after, int depth, const std::string& guard, bool store) const;
   std::string elements(int sweep, int depth, const std::string& guard) const;
 
+  std::string place(int access) const { return at(nest_.accesses[access]); }  // of a row's first element
   std::string load_across(int access) const;  // of tiles: a pack along the rows, as it lies in memory
 
   std::string declare_kept(int depth) const;
@@ -51,6 +52,9 @@ class Body {
   bool arg_supported(const KernelValue& value) const;
   bool scans_supported() const;
   bool packs(int access) const {
+    if (mapping_.aligned_to >= 0)
+      return moves_packs_as(
+          nest_, nest_.accesses[access], nest_.accesses[mapping_.aligned_to], mapping_.pack);
     return moves_packs(kernel_, nest_, passes_, nest_.accesses[access], mapping_.pack);
   }
   bool kept(int access) const { return mapping_.kept > 0 && uses_[access] > 1 && packs(access); }

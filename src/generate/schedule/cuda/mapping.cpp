@@ -41,12 +41,14 @@ class Chooser {
     return nest_.vector_group < 0 ? 1 : nest_.groups[nest_.vector_group].seen_size;
   }
   void by_pairs();
+  std::vector<int> wanted_packs() const;
   std::vector<int> packs(bool tail) const;
   bool packs_fit(int pack, bool tail) const;
   void elements();
   void rows();
   void add_row(int pack, int64_t packs, int64_t elements_a_thread);
-  void add_streamed_rows(int pack, int64_t packs);
+  void add_streamed_rows(int pack, int64_t packs, int aligned_to = -1);
+  void add_aligned_rows();
   int64_t kept_words(int pack) const;
   void columns();
   int64_t blocks_of_columns(int64_t width) const;
@@ -80,9 +82,8 @@ bool Chooser::packs_fit(int pack, bool tail) const {
 }
 
 // As many elements as make 16 bytes of the largest, so that neighbours in a warp move neighbouring words; or
-// 16 bytes of the smallest, but no more than 32 of the largest. `tail`: the last pack may be short.
-std::vector<int> Chooser::packs(bool tail) const {
-  if (nest_.vector_group < 0) return {1};
+// 16 bytes of the smallest, but no more than 32 of the largest.
+std::vector<int> Chooser::wanted_packs() const {
   int64_t smallest = 8, largest = 1;
   for (auto& access : nest_.accesses) {
     if (!access.strides[nest_.vector_group].is(1)) continue;
@@ -90,9 +91,16 @@ std::vector<int> Chooser::packs(bool tail) const {
     smallest = std::min(smallest, size);
     largest = std::max(largest, size);
   }
+  return {
+      static_cast<int>(16 / std::max(smallest, largest)),
+      static_cast<int>(std::min(16 / smallest, 32 / largest))};
+}
+
+// What of that fits. `tail`: the last pack may be short.
+std::vector<int> Chooser::packs(bool tail) const {
+  if (nest_.vector_group < 0) return {1};
   std::vector<int> found;
-  for (int64_t most : {16 / std::max(smallest, largest), std::min(16 / smallest, 32 / largest)}) {
-    auto pack = static_cast<int>(most);
+  for (int pack : wanted_packs()) {
     while (pack > 1 && !packs_fit(pack, tail))
       pack /= 2;
     if (found.empty() || pack != found.back()) found.push_back(pack);
@@ -132,14 +140,29 @@ void Chooser::add_row(int pack, int64_t packs, int64_t elements_a_thread) {
 }
 
 // Rows that are read once, or too long to be kept.
-void Chooser::add_streamed_rows(int pack, int64_t packs) {
+void Chooser::add_streamed_rows(int pack, int64_t packs, int aligned_to) {
   for (int64_t target : {16, 4}) {
     int lanes = 1;
     while (lanes < most_threads && packs > lanes * target)
       lanes *= 2;
-    Mapping row{Kind::rows, pack, std::max(lanes, 128), lanes, 0, 4, 1, false};
+    Mapping row{Kind::rows, pack, std::max(lanes, 128), lanes, 0, 4, 1, false, aligned_to};
     if (lanes > 32) row.threads = lanes;
     found_.push_back(row);
+  }
+}
+
+// Long rows whose length is no multiple of a pack: each begins at another place of a word.
+void Chooser::add_aligned_rows() {
+  constexpr int64_t least_packs = 64;
+  int pack = wanted_packs()[0];
+  if (scans_ || !nest_.inner_groups.empty() || nest_.vector_group < 0) return;
+  auto& size = nest_.groups[nest_.vector_group].size;
+  if (!size.is_fixed() || size.fixed() < least_packs * pack) return;
+  for (size_t a = 0; a < nest_.accesses.size(); ++a) {
+    auto& access = nest_.accesses[a];
+    if (!moves_packs_as(nest_, access, access, pack) || moves_packs(kernel_, nest_, passes_, access, pack))
+      continue;
+    return add_streamed_rows(pack, size.fixed() / pack, static_cast<int>(a));
   }
 }
 
@@ -154,6 +177,8 @@ void Chooser::rows() {
       if (slices > 1) found_.push_back({Kind::rows, width, 256, 256, 0, 4, slices, false});
     }
   }
+  if (found_.empty() && width < wanted_packs()[0]) add_aligned_rows();
+  size_t aligned = found_.size();
   bool dynamic = !nest_.groups[nest_.vector_group].size.is_fixed();
   for (int g : nest_.inner_groups)
     dynamic = dynamic || !nest_.groups[g].size.is_fixed();
@@ -161,7 +186,7 @@ void Chooser::rows() {
     for (int64_t elements : {16, 32, 64, 128, 8})
       if (elements <= 32 || length * width >= 32 * elements) add_row(width, length, elements);
   if (found_.size() > 1 && widths.size() > 1) add_row(widths[1], packs_of_row(nest_, widths[1]), 16);
-  if (found_.empty()) add_streamed_rows(width, length);
+  if (found_.size() == aligned) add_streamed_rows(width, length);
 }
 
 void Chooser::columns() {
@@ -221,6 +246,7 @@ std::string Mapping::text() const {
   if (kept) text += " kept=" + std::to_string(kept);
   if (steps > 1) text += " steps=" + std::to_string(steps);
   if (slices > 1) text += " slices=" + std::to_string(slices);
+  if (aligned_to >= 0) text += " aligned";
   return text + (once ? " once" : "") + (pairs ? " pairs" : "");
 }
 
@@ -244,6 +270,15 @@ bool moves_packs(
   for (size_t g = 0; g < nest.groups.size(); ++g)
     if (static_cast<int>(g) != nest.vector_group && !access.strides[g].is_multiple_of(pack)) return false;
   return access.offset.is_multiple_of(pack);
+}
+
+bool moves_packs_as(const Nest& nest, const Access& access, const Access& other, int pack) {
+  if (!access.strides[nest.vector_group].is(1) || access.tiled) return false;
+  if (!access.gathers.empty() || !access.guards.empty()) return false;
+  auto alike = [&](const Extent& a, const Extent& b) { return a.plus(b.times(-1)).is_multiple_of(pack); };
+  for (size_t g = 0; g < nest.groups.size(); ++g)
+    if (static_cast<int>(g) != nest.vector_group && !alike(access.strides[g], other.strides[g])) return false;
+  return alike(access.offset, other.offset);
 }
 
 bool can_slice(const Kernel& kernel, const Passes& passes) {

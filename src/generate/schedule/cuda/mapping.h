@@ -24,6 +24,8 @@ struct Mapping {
   int steps = 1;       // packs in flight in one thread
   int64_t slices = 1;  // blocks that share a unit's sweep, each with a partial result
   bool once = false;   // what is moved passes by the caches
+  int aligned_to =
+      -1;              // rows of any length: packs begin where this access is aligned, the ends go one by one
   bool pairs = false;  // two neighbours of a half dtype in one word are computed at once
   std::string text() const;
 };
@@ -39,6 +41,9 @@ std::vector<Mapping> tile_mappings(const Kernel& kernel, const Nest& nest);  // 
 // Whether the access moves whole packs along the lanes.
 bool moves_packs(
     const Kernel& kernel, const Nest& nest, const Passes& passes, const Access& access, int pack);
+
+// The same where packs begin where another access is aligned.
+bool moves_packs_as(const Nest& nest, const Access& access, const Access& other, int pack);
 
 // Whether all that varies along the lanes can be computed by pairs.
 bool computes_pairs(const Kernel& kernel, const Nest& nest, const Passes& passes, int pack);

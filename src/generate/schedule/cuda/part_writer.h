@@ -50,6 +50,7 @@ class PartWriter {
   void elements();
   void rows();
   void row_sweep(int s);
+  void aligned_sweep(int s, const std::string& guard);
   void kept_sweep(int s, const std::string& guard);
   void position(const std::string& q);
   void meet(int s);

@@ -39,6 +39,21 @@ void PartWriter::row_sweep(int s) {
   end_block();
 }
 
+// One pass over a row that is read from memory, in packs from where it is aligned; then its two ends.
+void PartWriter::aligned_sweep(int s, const std::string& guard) {
+  std::string lanes = std::to_string(mapping_.lanes), pack = std::to_string(mapping_.pack);
+  line("#pragma unroll " + std::to_string(mapping_.steps));
+  begin_block("for (ix q = lane; q < whole; q += " + lanes + ")");
+  line("const ix j = head + q * P;");
+  text_ += body_.elements(s, depth_, guard);
+  end_block();
+  begin_block("for (ix e = lane; e < " + lanes_size() + " - whole * " + pack + "; e += " + lanes + ")");
+  line("constexpr int P = 1;");
+  line("const ix j = e < head ? e : e + whole * " + pack + ";");
+  text_ += body_.elements(s, depth_, guard);
+  end_block();
+}
+
 // One pass over a row in registers.
 void PartWriter::kept_sweep(int s, const std::string& guard) {
   int64_t packs = packs_of_row(nest_, mapping_.pack);
@@ -105,13 +120,20 @@ void PartWriter::rows() {
                      " * share, to = min(from + share, length);"
                : "const ix from = 0, to = length;");
   text_ += indices(nest_.unit_groups, "u");
+  if (mapping_.aligned_to >= 0)
+    line(
+        "const ix head = (P - (" + body_.place(mapping_.aligned_to) + ") % P) % P, whole = (" + lanes_size() +
+        " - head) / P;");
   std::string first = guard.empty() ? "lane == 0" : "lane == 0 && active";
   text_ += body_.unit_values(0, depth_, first, !sliced());
   if (mapping_.kept) text_ += body_.declare_kept(depth_);
   for (int s = 0; s < passes_.count; ++s) {
     text_ += body_.declare_accumulators(s, depth_);
     begin_block("");
-    mapping_.kept ? kept_sweep(s, guard) : row_sweep(s);
+    if (mapping_.kept)
+      kept_sweep(s, guard);
+    else
+      mapping_.aligned_to < 0 ? row_sweep(s) : aligned_sweep(s, guard);
     end_block();
     meet(s);
     if (!sliced()) text_ += body_.unit_values(s + 1, depth_, first, true);
