@@ -177,8 +177,9 @@ void Chooser::rows() {
       if (slices > 1) found_.push_back({Kind::rows, width, 256, 256, 0, 4, slices, false});
     }
   }
-  if (found_.empty() && width < wanted_packs()[0]) add_aligned_rows();
-  size_t aligned = found_.size();
+  bool sliced = !found_.empty();
+  if (!sliced && width < wanted_packs()[0]) add_aligned_rows();
+  size_t others = found_.size();
   bool dynamic = !nest_.groups[nest_.vector_group].size.is_fixed();
   for (int g : nest_.inner_groups)
     dynamic = dynamic || !nest_.groups[g].size.is_fixed();
@@ -186,7 +187,7 @@ void Chooser::rows() {
     for (int64_t elements : {16, 32, 64, 128, 8})
       if (elements <= 32 || length * width >= 32 * elements) add_row(width, length, elements);
   if (found_.size() > 1 && widths.size() > 1) add_row(widths[1], packs_of_row(nest_, widths[1]), 16);
-  if (found_.size() == aligned) add_streamed_rows(width, length);
+  if (!sliced && found_.size() == others) add_streamed_rows(width, length);
 }
 
 void Chooser::columns() {
