@@ -58,7 +58,7 @@ class Copier {
       inputs.push_back(v);
       TensorType type = from_.type(v);
       type.dtype = dtype(type.dtype);
-      resize_batch(type.shape);
+      resize_lead(type.shape);
       if (type.rank() > 0) type.shape.back() = columns;
       if (type.rank() > 1) type.shape.end()[-2] = rows;
       return to_.add_input(name, std::move(type));
@@ -83,8 +83,9 @@ class Copier {
  private:
   Dtype dtype(Dtype own) const { return sizes_.wide && is_half(own) ? Dtype::f32 : own; }
 
-  void resize_batch(Shape& shape) const {
-    if (sizes_.batch > 0 && shape.size() > 2 && shape[0] != 1) shape[0] = sizes_.batch;
+  void resize_lead(Shape& shape) const {
+    for (size_t d = 0; d < sizes_.lead.size() && d + 2 < shape.size(); ++d)
+      if (shape[d] != 1) shape[d] = sizes_.lead[d];
   }
 
   ValueId operand(const Node& reader, size_t i) {
@@ -133,7 +134,7 @@ class Copier {
     if (node.op == Op::cast) attributes.set("dtype", dtype(from_.type(node.results[0]).dtype));
     if (node.op == Op::reshape) {
       Shape shape = from_.type(node.results[0]).shape;
-      resize_batch(shape);
+      resize_lead(shape);
       const Shape& of = to_.type(operands[0]).shape;
       std::copy(of.end() - 2, of.end(), shape.end() - 2);
       attributes.set("shape", std::move(shape));
@@ -310,24 +311,33 @@ std::vector<MaskForm> forms_of(Mask mask, const AttentionSizes& sizes) {
   return {MaskForm::causal, MaskForm::boolean, MaskForm::numbers};
 }
 
-// Whether the first axis of all tensors is one batch, which nothing mixes with other axes.
-bool has_batch(const Graph& graph, const AttentionMatch& match) {
+// How many of the first axes, before rows and columns, are the same in all tensors and in every step: what a
+// reshape mixes is none of them.
+size_t shared_axes(const Graph& graph, const AttentionMatch& match) {
   const Shape& result = graph.type(match.result).shape;
-  if (result.size() < 3 || result[0] < 2) return false;
-  return std::all_of(match.nodes.begin(), match.nodes.end(), [&](NodeId id) {
+  size_t count = result.size() - 2;
+  auto keep = [&](const Shape& a, const Shape& b, bool may_repeat) {
+    for (size_t d = 0; d < count; ++d) {
+      const bool same = d + 2 < a.size() && d + 2 < b.size() && b[d] == result[d] &&
+                        (a[d] == result[d] || (may_repeat && a[d] == 1));
+      if (!same) count = d;
+    }
+  };
+  for (NodeId id : match.nodes) {
     const Node& node = graph.nodes[id];
     const Shape& made = graph.type(node.results[0]).shape;
-    return std::all_of(node.operands.begin(), node.operands.end(), [&](ValueId v) {
+    for (ValueId v : node.operands) {
       const Shape& read = graph.type(v).shape;
-      if (read.size() < 3) return node.op != Op::reshape;
-      if (node.op == Op::reshape) return made.size() > 2 && made[0] == result[0] && read[0] == result[0];
-      return read.size() == made.size() && (read[0] == result[0] || read[0] == 1);
-    });
-  });
+      if (read.size() < 3) continue;  // no axes in front: it is repeated over all of them
+      if (read.size() != made.size() && node.op != Op::reshape) return 0;
+      keep(read, made, node.op != Op::reshape);
+    }
+  }
+  return count;
 }
 
 int64_t small_size(int64_t size, int64_t base) {
-  constexpr int64_t unit = 64;
+  constexpr int64_t unit = 32;
   return size < base + unit ? size : base + size % unit;
 }
 
@@ -341,12 +351,14 @@ AttentionSizes sizes_of(const Graph& graph, const AttentionMatch& match) {
 }
 
 AttentionSizes small_sizes(const Graph& graph, const AttentionMatch& match) {
-  constexpr int64_t few = 64, more = 128;
+  constexpr int64_t few = 32, more = 64, most_of_an_axis = 2;
   AttentionSizes sizes = sizes_of(graph, match);
   const bool fewer_keys = sizes.keys < sizes.queries, fewer_queries = sizes.queries < sizes.keys;
   sizes.queries = small_size(sizes.queries, fewer_keys ? more : few);
   sizes.keys = small_size(sizes.keys, fewer_queries ? more : few);
-  if (has_batch(graph, match)) sizes.batch = 2;
+  const Shape& result = graph.type(match.result).shape;
+  for (size_t d = 0; d < shared_axes(graph, match); ++d)
+    sizes.lead.push_back(std::min(result[d], most_of_an_axis));
   return sizes;
 }
 

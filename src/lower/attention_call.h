@@ -11,7 +11,7 @@ namespace autoperfect {
 // What a call may be tried at instead of its own sizes.
 struct AttentionSizes {
   int64_t queries = 0, keys = 0;
-  int64_t batch = 0;  // of the first axis where all tensors share it as one; 0: as it is
+  Shape lead = {};    // of the first axes, where all tensors share them; those beyond stay as they are
   bool wide = false;  // halves are f32: what is written, with almost no rounding
 };
 
@@ -23,7 +23,7 @@ struct AttentionCall {
 
 AttentionSizes sizes_of(const Graph& graph, const AttentionMatch& match);
 
-// Small ones at which a library takes the same way: remainders of 64, one query or several, fewer queries
+// Small ones at which a library takes the same way: remainders of 32, one query or several, fewer queries
 // than keys or more are as they were.
 AttentionSizes small_sizes(const Graph& graph, const AttentionMatch& match);
 

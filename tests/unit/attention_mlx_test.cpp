@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "cache/entry_file.h"
 #include "ir/graph_text.h"
 #include "mlx/mlx.h"
 #include "pipeline/pipeline.h"
@@ -312,6 +313,46 @@ TEST(Attention, DecisionsAreKept) {
   for (size_t i = 0; i < known.timings.size(); ++i)
     EXPECT_EQ(known.timings[i].median, decided.timings[i].median);
   EXPECT_LE(largest_difference(second->call(arguments)[0], fn(arguments)[0]), 1e-5);
+}
+
+// What the cache says is believed where it names the very call that would be made, and nowhere else.
+TEST(Attention, AKeptDecisionForAnotherCallIsNone) {
+  auto fn = [](const Arrays& a) { return Arrays{attend(a[0], a[1], a[2], 0.5, unmasked)}; };
+  const Arrays arguments{
+      normal({2, 3, 11, 16}, mx::float32, 1),
+      normal({2, 3, 13, 16}, mx::float32, 2),
+      normal({2, 3, 13, 8}, mx::float32, 3)};
+  auto options = with_library(RegionCode::tuned);
+  options.tune.bench.max_seconds = 0.05;
+  auto& cache = Cache::instance();
+  ASSERT_TRUE(cache.persistent());
+  built(fn, arguments, options);
+  std::optional<CacheEntry> kept;
+  for (const auto& row : cache.list()) {
+    auto entry = decode_entry(*read_entry_file(cache.directory() + "/" + row.file));
+    const bool is_this = entry && entry->key.starts_with("autoperfect.attention ") &&
+                         entry->key.find("f32[2,3,11,16]") != std::string::npos;
+    if (is_this) kept = entry;
+  }
+  ASSERT_TRUE(kept);
+  const CacheEntry right = *kept;
+  auto decide = [&](bool use_mlx, const std::string& call, const std::string& evidence) {
+    kept->use_mlx = use_mlx;
+    kept->candidate.source = call;
+    kept->evidence = evidence;
+    cache.store(*kept);
+    return built(fn, arguments, options)->attentions().at(0);
+  };
+  const std::string evidence =
+      R"({"reason": "as kept", "proof": "kept", "timings": [], "rejected": [3, "why"]})";
+  auto stays = decide(true, "", evidence);
+  EXPECT_TRUE(stays.from_cache);
+  EXPECT_FALSE(stays.used);
+  EXPECT_EQ(stays.reason, "as kept");
+  EXPECT_EQ(stays.rejected, std::vector<std::string>{"why"});
+  EXPECT_FALSE(decide(false, "autoperfect.graph 1\n", evidence).from_cache);
+  EXPECT_FALSE(decide(true, "", "no JSON").from_cache);
+  cache.store(right);
 }
 
 }  // namespace

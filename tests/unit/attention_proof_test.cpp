@@ -150,15 +150,18 @@ TEST(AttentionProof, SmallSizesKeepWhatTheLibraryGoesBy) {
     EXPECT_TRUE(verify(call->written).empty());
     for (const auto& library : call->library)
       EXPECT_TRUE(verify(library).empty());
-    return call->written.type(call->written.inputs[0].value).shape[2] * 1000 +
-           call->written.type(call->written.inputs[1].value).shape[3];
+    const Shape &q = call->written.type(call->written.inputs[0].value).shape,
+                &kt = call->written.type(call->written.inputs[1].value).shape;
+    EXPECT_EQ(q, (Shape{2, 2, q[2], 8}));
+    EXPECT_EQ(kt, (Shape{2, 2, 8, kt[3]}));
+    return std::pair(static_cast<int>(q[2]), static_cast<int>(kt[3]));
   };
-  EXPECT_EQ(sizes(1024, 1024), 64064);
-  EXPECT_EQ(sizes(1000, 1000), 64000 + 40000 + 64 + 40);
-  EXPECT_EQ(sizes(1, 1024), 1128);
-  EXPECT_EQ(sizes(200, 1024), 72128);
-  EXPECT_EQ(sizes(1024, 200), 128072 + 0);
-  EXPECT_EQ(sizes(7, 9), 7009);
+  EXPECT_EQ(sizes(1024, 1024), std::pair(32, 32));
+  EXPECT_EQ(sizes(1000, 1000), std::pair(40, 40));
+  EXPECT_EQ(sizes(1, 1024), std::pair(1, 64));
+  EXPECT_EQ(sizes(200, 1030), std::pair(40, 70));
+  EXPECT_EQ(sizes(1030, 200), std::pair(70, 40));
+  EXPECT_EQ(sizes(7, 9), std::pair(7, 9));
 }
 
 }  // namespace
