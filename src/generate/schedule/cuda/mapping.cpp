@@ -117,15 +117,18 @@ void Chooser::elements() {
   if (widths.size() > 1) found_.push_back({Kind::elements, widths[1], 256, 1, 0, large ? 2 : 1, 1, false});
 }
 
-// Registers a kept pack of a row takes in a thread.
+// Registers a kept pack of a row takes in a thread: what was loaded, or what was made of it, which mostly
+// takes its place.
 int64_t Chooser::kept_words(int pack) const {
-  int64_t words = static_cast<int64_t>(passes_.kept.size()) * pack;
+  int64_t made = 0, words = 0;
+  for (int v : passes_.kept)
+    made += std::max<int64_t>(1, size_of(kernel_.values[v].dtype) * pack / 4);
   for (auto& access : nest_.accesses) {
     auto& buffer = kernel_.buffers[access.buffer];
     if (buffer.role == BufferRole::in && moves_packs(kernel_, nest_, passes_, access, pack))
       words += std::max<int64_t>(1, size_of(buffer.type.dtype) * pack / 4);
   }
-  return words;
+  return std::max(words, made);
 }
 
 void Chooser::add_row(int pack, int64_t packs, int64_t elements_a_thread) {
