@@ -312,9 +312,8 @@ std::vector<Mapping> tile_mappings(const Kernel& kernel, const Nest& nest) {
       fits = fits && (static_cast<int>(g) == nest.inner_groups[0] || access.strides[g].is_multiple_of(pack));
     if (!fits) pack = 1;
   }
-  std::vector<Mapping> found;
-  for (int side : {64, 32})
-    if (side == 64 || pack == 1) found.push_back({Kind::tiles, pack, 256, side, 0, 1, 1, false});
+  std::vector<Mapping> found{{Kind::tiles, pack, 256, 64, 0, 1, 1, false}};
+  found.push_back({Kind::tiles, pack, pack * 256, pack == 1 ? 32 : 128, 0, 1, 1, false});
   return found;
 }
 
