@@ -73,7 +73,9 @@ class Trial {
       return std::move(outcome_);
     }
     call_ = std::move(*call);
-    dump("fuse", [&] { return print(call_.written) + "\n" + print(call_.library.front()); });
+    dump("attention", [&] { return print(call_.written); });
+    for (const auto& library : call_.library)
+      dump("attention", [&] { return print(library); });
     const bool is_timed = options_.region_code != RegionCode::untimed;
     const std::string key = this->key();
     if (is_timed && take_cached(key)) return std::move(outcome_);
@@ -233,6 +235,8 @@ std::string Trial::why_wrong_at_full_size(size_t form) {
     const auto magnitude = mx::maximum(interpret(wide->written, positive)[0], mx::array(1e-30f));
     const auto eager = mx::astype(interpret(call_.written, inputs)[0], mx::float32);
     const auto got = mx::astype(interpret(call_.library[form], inputs)[0], mx::float32);
+    for (const auto& one : {oracle, magnitude, eager, got})
+      mx::eval(one);  // one after the other: each has all scores in memory
     auto finite =
         mx::logical_and(mx::isfinite(oracle), mx::logical_and(mx::isfinite(eager), mx::isfinite(got)));
     auto worst = [&](const mx::array& of) {
@@ -315,6 +319,7 @@ void Trial::compete(size_t form) {
   }
   CompileOptions without = options_;
   without.library_attention = false;
+  without.tune.authors = {};  // nobody is asked about what may never run
   auto program = Program::build(written, samples(), without);
   auto call = [program](const Arrays& inputs) { return program->call(inputs); };
   if (!program->plain() && !beats({{"kernels for its parts", call}})) {

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <limits>
+#include <random>
 
 #include "cache/entry_file.h"
 #include "ir/graph_text.h"
@@ -212,6 +214,52 @@ TEST(Attention, OfOtherRanks) {
   expect_used(with_mask, of({2, 3, 2}, {2, 1, 1, 1, 9}), 1e-5);
 }
 
+// Axes in front, sharing, masks, and where the scale is put, at random.
+TEST(Attention, FormsAtRandom) {
+  std::mt19937 random(3);
+  auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  int used = 0;
+  constexpr int programs = 60;
+  for (int p = 0; p < programs; ++p) {
+    mx::Shape lead;
+    for (int d = below(4); d > 0; --d)
+      lead.push_back(1 + below(3));
+    auto with = [](mx::Shape shape, int rows, int columns) {
+      shape.push_back(rows);
+      shape.push_back(columns);
+      return shape;
+    };
+    auto some_of = [&](mx::Shape shape) {
+      for (auto& n : shape)
+        if (below(3) == 0) n = 1;
+      shape.erase(shape.begin(), shape.begin() + below(static_cast<int>(shape.size()) + 1));
+      return shape;
+    };
+    const int queries = 1 + below(6), keys = 1 + below(9), width = 1 + below(8);
+    const auto k_lead = below(2) ? lead : some_of(lead), v_lead = below(2) ? k_lead : some_of(lead);
+    const Arrays arguments{
+        normal(with(lead, queries, width), mx::float32, 4 * p),
+        normal(with(k_lead, keys, width), mx::float32, 4 * p + 1),
+        normal(with(v_lead, keys, 1 + below(5)), mx::float32, 4 * p + 2),
+        normal(with(some_of(lead), below(2) ? queries : 1, below(2) ? keys : 1), mx::float32, 4 * p + 3)};
+    const int mask = below(4), place = below(3);
+    auto fn = [=](const Arrays& a) {
+      const auto factor = array(0.5f);
+      auto q = place == 0 ? mx::multiply(a[0], factor) : a[0], k = mx::swapaxes(a[1], -1, -2);
+      auto scores = mx::matmul(q, place == 1 ? mx::multiply(k, factor) : k);
+      if (place == 2) scores = mx::multiply(scores, factor);
+      if (mask == 1) scores = mx::add(scores, a[3]);
+      if (mask == 2) scores = mx::where(mx::greater(a[3], array(-0.5f)), scores, array(-1e9f));
+      if (mask == 3) scores = causal(scores, -1e9);
+      return Arrays{mx::matmul(mx::softmax(scores, -1), a[2])};
+    };
+    auto program = built(fn, arguments);
+    used += program->attentions().size() == 1 && program->attentions()[0].used;
+    EXPECT_LE(largest_difference(program->call(arguments)[0], fn(arguments)[0]), 1e-5) << explain(*program);
+  }
+  EXPECT_GE(used, programs * 2 / 3);
+}
+
 TEST(Attention, SmallSizesStandForLargeOnes) {
   expect_used(
       [](const Arrays& a) {
@@ -250,6 +298,10 @@ TEST(Attention, SeveralInOneProgram) {
         EXPECT_FALSE(std::count(outcome.match.nodes.begin(), outcome.match.nodes.end(), id));
   }
   EXPECT_TRUE(verify(program->graph(), program->plan()).empty());
+  const auto& stops = program->plan().stops;
+  EXPECT_TRUE(std::any_of(stops.begin(), stops.end(), [](const Stop& stop) {
+    return stop.reason == "runs as fast.scaled_dot_product_attention";
+  }));
   EXPECT_GE(program->plan().regions.size(), 3u) << explain(*program);
   EXPECT_FALSE(program->plain());
   EXPECT_LE(largest_difference(program->call(arguments)[0], fn(arguments)[0]), 1e-5);
@@ -289,8 +341,23 @@ TEST(Attention, OnlyWhereTheMachineHasAFasterOne) {
   expect_used(dtypes_differ, arguments, 4e-3);  // the cast is outside
 }
 
+// The kept decision about attention whose queries are of that type, and its file.
+std::optional<std::pair<CacheEntry, std::string>> kept_of(const std::string& type) {
+  auto& cache = Cache::instance();
+  for (const auto& row : cache.list()) {
+    const std::string file = cache.directory() + "/" + row.file;
+    auto bytes = read_entry_file(file);
+    auto entry = bytes ? decode_entry(*bytes) : std::nullopt;
+    if (entry && entry->key.starts_with("autoperfect.attention ") &&
+        entry->key.find(type) != std::string::npos)
+      return std::pair(*entry, file);
+  }
+  return std::nullopt;
+}
+
 // Timed once: what was decided, and why, is kept, whichever way it went.
 TEST(Attention, DecisionsAreKept) {
+  if (auto earlier = kept_of("f32[2,3,40,16]")) std::filesystem::remove(earlier->second);
   auto fn = [](const Arrays& a) { return Arrays{attend(a[0], a[1], a[2], 0.25, unmasked)}; };
   const Arrays arguments{
       normal({2, 3, 40, 16}, mx::float32, 1),
@@ -300,6 +367,7 @@ TEST(Attention, DecisionsAreKept) {
   options.tune.bench.max_seconds = 0.2;
   auto first = built(fn, arguments, options), second = built(fn, arguments, options);
   const auto &decided = first->attentions().at(0), &known = second->attentions().at(0);
+  EXPECT_FALSE(decided.from_cache);
   EXPECT_TRUE(known.from_cache);
   EXPECT_EQ(known.used, decided.used);
   EXPECT_EQ(known.reason, decided.reason);
@@ -327,20 +395,15 @@ TEST(Attention, AKeptDecisionForAnotherCallIsNone) {
   auto& cache = Cache::instance();
   ASSERT_TRUE(cache.persistent());
   built(fn, arguments, options);
-  std::optional<CacheEntry> kept;
-  for (const auto& row : cache.list()) {
-    auto entry = decode_entry(*read_entry_file(cache.directory() + "/" + row.file));
-    const bool is_this = entry && entry->key.starts_with("autoperfect.attention ") &&
-                         entry->key.find("f32[2,3,11,16]") != std::string::npos;
-    if (is_this) kept = entry;
-  }
-  ASSERT_TRUE(kept);
-  const CacheEntry right = *kept;
+  auto found = kept_of("f32[2,3,11,16]");
+  ASSERT_TRUE(found);
+  CacheEntry kept = found->first;
+  const CacheEntry right = kept;
   auto decide = [&](bool use_mlx, const std::string& call, const std::string& evidence) {
-    kept->use_mlx = use_mlx;
-    kept->candidate.source = call;
-    kept->evidence = evidence;
-    cache.store(*kept);
+    kept.use_mlx = use_mlx;
+    kept.candidate.source = call;
+    kept.evidence = evidence;
+    cache.store(kept);
     return built(fn, arguments, options)->attentions().at(0);
   };
   const std::string evidence =
