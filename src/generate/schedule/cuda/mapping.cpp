@@ -46,10 +46,10 @@ class Chooser {
   bool packs_fit(int pack, bool tail) const;
   void elements();
   void rows();
-  void add_row(int pack, int64_t packs, int64_t elements_a_thread);
+  void add_row(int pack, int64_t packs, int64_t elements_a_thread, int aligned_to = -1);
   void add_streamed_rows(int pack, int64_t packs, int aligned_to = -1);
   void add_aligned_rows();
-  int64_t kept_words(int pack) const;
+  int64_t kept_words(int pack, int aligned_to) const;
   void columns();
   int64_t blocks_of_columns(int64_t width) const;
   void add_columns(int width, int below);
@@ -119,25 +119,27 @@ void Chooser::elements() {
 
 // Registers a kept pack of a row takes in a thread: what was loaded, or what was made of it, which mostly
 // takes its place.
-int64_t Chooser::kept_words(int pack) const {
+int64_t Chooser::kept_words(int pack, int aligned_to) const {
   int64_t made = 0, words = 0;
   for (int v : passes_.kept)
     made += std::max<int64_t>(1, size_of(kernel_.values[v].dtype) * pack / 4);
   for (auto& access : nest_.accesses) {
     auto& buffer = kernel_.buffers[access.buffer];
-    if (buffer.role == BufferRole::in && moves_packs(kernel_, nest_, passes_, access, pack))
+    bool packs = aligned_to < 0 ? moves_packs(kernel_, nest_, passes_, access, pack)
+                                : moves_packs_as(nest_, access, nest_.accesses[aligned_to], pack);
+    if (buffer.role == BufferRole::in && packs)
       words += std::max<int64_t>(1, size_of(buffer.type.dtype) * pack / 4);
   }
   return std::max(words, made);
 }
 
-void Chooser::add_row(int pack, int64_t packs, int64_t elements_a_thread) {
+void Chooser::add_row(int pack, int64_t packs, int64_t elements_a_thread, int aligned_to) {
   int lanes = 1;
   while (lanes < most_threads && packs * pack > lanes * elements_a_thread)
     lanes *= 2;
   int64_t kept = (packs + lanes - 1) / lanes;
-  if (kept * kept_words(pack) > most_kept_words) return;
-  Mapping row{Kind::rows, pack, std::max(lanes, 128), lanes, static_cast<int>(kept), 1, 1, false};
+  if (kept * kept_words(pack, aligned_to) > most_kept_words) return;
+  Mapping row{Kind::rows, pack, std::max(lanes, 128), lanes, static_cast<int>(kept), 1, 1, false, aligned_to};
   if (lanes > 32) row.threads = lanes;
   found_.push_back(row);
 }
@@ -165,6 +167,8 @@ void Chooser::add_aligned_rows() {
     auto& access = nest_.accesses[a];
     if (!moves_packs_as(nest_, access, access, pack) || moves_packs(kernel_, nest_, passes_, access, pack))
       continue;
+    for (int64_t elements : {16, 64})
+      if (passes_.count > 1) add_row(pack, size.fixed() / pack, elements, static_cast<int>(a));
     return add_streamed_rows(pack, size.fixed() / pack, static_cast<int>(a));
   }
 }

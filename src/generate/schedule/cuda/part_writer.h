@@ -24,11 +24,18 @@ class PartWriter {
         mapping_(mapping),
         passes_(find_passes(kernel, nest, mapping.kept > 0 ? Keep::costly : Keep::nothing)),
         body_(kernel, nest, passes_, mapping_),
+        end_mapping_(not_kept(mapping)),
+        end_passes_(find_passes(kernel, nest, Keep::nothing)),
+        end_body_(kernel, nest, end_passes_, end_mapping_),
         number_(number) {}
 
   std::optional<Part> run();
 
  private:
+  static Mapping not_kept(Mapping mapping) {
+    mapping.kept = 0;
+    return mapping;
+  }
   void line(const std::string& text) { text_ += std::string(2 * depth_, ' ') + text + "\n"; }
   void begin_block(const std::string& text) { line(text + " {"), ++depth_; }
   void end_block() { --depth_, line("}"); }
@@ -73,6 +80,9 @@ class PartWriter {
   Mapping mapping_;
   Passes passes_;
   Body body_;
+  Mapping end_mapping_;  // of the ends of aligned rows: read again by each sweep
+  Passes end_passes_;
+  Body end_body_;
   int number_;
   Part part_;
   std::string text_;

@@ -39,18 +39,26 @@ void PartWriter::row_sweep(int s) {
   end_block();
 }
 
-// One pass over a row that is read from memory, in packs from where it is aligned; then its two ends.
+// One pass over a row in packs from where it is aligned, in registers or read from memory; then its two ends.
 void PartWriter::aligned_sweep(int s, const std::string& guard) {
   std::string lanes = std::to_string(mapping_.lanes), pack = std::to_string(mapping_.pack);
-  line("#pragma unroll " + std::to_string(mapping_.steps));
-  begin_block("for (ix q = lane; q < whole; q += " + lanes + ")");
+  if (mapping_.kept) {
+    int64_t least = nest_.groups[nest_.vector_group].size.fixed() / mapping_.pack - 1;
+    line("#pragma unroll");
+    begin_block("for (int c = 0; c < " + std::to_string(mapping_.kept) + "; ++c)");
+    line("const ix q = c * " + lanes + " + lane;");
+    line("if (c >= " + std::to_string(least / mapping_.lanes) + " && q >= whole) continue;");
+  } else {
+    line("#pragma unroll " + std::to_string(mapping_.steps));
+    begin_block("for (ix q = lane; q < whole; q += " + lanes + ")");
+  }
   line("const ix j = head + q * P;");
   text_ += body_.elements(s, depth_, guard);
   end_block();
   begin_block("for (ix e = lane; e < " + lanes_size() + " - whole * " + pack + "; e += " + lanes + ")");
   line("constexpr int P = 1;");
   line("const ix j = e < head ? e : e + whole * " + pack + ";");
-  text_ += body_.elements(s, depth_, guard);
+  text_ += end_body_.elements(s, depth_, guard);
   end_block();
 }
 
@@ -130,10 +138,10 @@ void PartWriter::rows() {
   for (int s = 0; s < passes_.count; ++s) {
     text_ += body_.declare_accumulators(s, depth_);
     begin_block("");
-    if (mapping_.kept)
-      kept_sweep(s, guard);
+    if (mapping_.aligned_to >= 0)
+      aligned_sweep(s, guard);
     else
-      mapping_.aligned_to < 0 ? row_sweep(s) : aligned_sweep(s, guard);
+      mapping_.kept ? kept_sweep(s, guard) : row_sweep(s);
     end_block();
     meet(s);
     if (!sliced()) text_ += body_.unit_values(s + 1, depth_, first, true);
