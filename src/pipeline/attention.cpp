@@ -18,6 +18,7 @@
 #include "pipeline/dump.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/region_runner.h"
+#include "pipeline/steps.h"
 #include "support/options.h"
 #include "tune/evidence.h"
 #include "tune/select.h"
@@ -61,8 +62,9 @@ class Trial {
       const AttentionMatch& match,
       const Target& target,
       const CompileOptions& options,
-      mx::Stream stream)
-      : graph_(graph), target_(target), options_(options), stream_(stream) {
+      mx::Stream stream,
+      const std::function<std::optional<ArrayFunction>(const Region&)>& plain)
+      : graph_(graph), target_(target), options_(options), stream_(stream), plain_(plain) {
     outcome_.match = match;
   }
 
@@ -73,6 +75,10 @@ class Trial {
       return std::move(outcome_);
     }
     call_ = std::move(*call);
+    outcome_.region.nodes = match().nodes;
+    outcome_.region.inputs = call_.inputs;
+    outcome_.region.outputs = {match().result};
+    outcome_.region.reason = std::string("runs as ") + library_attention_name;
     dump("attention", [&] { return print(call_.written); });
     for (const auto& library : call_.library)
       dump("attention", [&] { return print(library); });
@@ -130,11 +136,17 @@ class Trial {
   bool take_cached(const std::string& key);
   void store(const std::string& key, std::optional<size_t> form);
   Arrays samples();
+  ArrayFunction as_written() const {
+    return plain_(outcome_.region).value_or([this](const Arrays& inputs) {
+      return interpret(call_.written, inputs);
+    });
+  }
 
   const Graph& graph_;
   const Target& target_;
   const CompileOptions& options_;
   mx::Stream stream_;
+  const std::function<std::optional<ArrayFunction>(const Region&)>& plain_;
   AttentionCall call_;
   AttentionOutcome outcome_;
   double error_ = 0, written_error_ = 0;
@@ -214,12 +226,15 @@ std::string Trial::why_wrong_at_full_size(size_t form) {
       is_half(dtype) ? 0 : static_cast<double>(sizes.keys + graph_.type(match().q).shape.back());
   const auto unit = static_cast<float>(ulp_at(dtype, 1));
   const Arrays plain = samples();
+  const ArrayFunction written = as_written();
   const auto last_key =
       mx::equal(mx::arange(static_cast<int>(sizes.keys)), mx::array(static_cast<int>(sizes.keys - 1)));
   auto with_nan = [&](size_t input) {
     Arrays inputs = plain;
     auto where = input == 2 ? mx::expand_dims(last_key, 1) : last_key;
-    inputs[input] = mx::where(where, mx::array(std::nanf(""), plain[input].dtype()), plain[input]);
+    const auto changed = mx::where(where, mx::array(std::nanf(""), plain[input].dtype()), plain[input]);
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (call_.inputs[i] == call_.inputs[input]) inputs[i] = changed;
     return inputs;
   };
   for (const auto& [name, inputs] :
@@ -233,7 +248,7 @@ std::string Trial::why_wrong_at_full_size(size_t form) {
     positive[2] = mx::abs(positive[2]);
     const auto oracle = interpret(wide->written, widened)[0];
     const auto magnitude = mx::maximum(interpret(wide->written, positive)[0], mx::array(1e-30f));
-    const auto eager = mx::astype(interpret(call_.written, inputs)[0], mx::float32);
+    const auto eager = mx::astype(written(inputs)[0], mx::float32);
     const auto got = mx::astype(interpret(call_.library[form], inputs)[0], mx::float32);
     for (const auto& one : {oracle, magnitude, eager, got})
       mx::eval(one);  // one after the other: each has all scores in memory
@@ -264,6 +279,12 @@ Arrays Trial::samples() {
   const double spread = 1 / std::sqrt(std::max(std::fabs(match().scale), 1e-6) * std::sqrt(width));
   Arrays arrays;
   for (size_t i = 0; i < call_.inputs.size(); ++i) {
+    const size_t same =
+        std::find(call_.inputs.begin(), call_.inputs.end(), call_.inputs[i]) - call_.inputs.begin();
+    if (same < i) {
+      arrays.push_back(arrays[same]);
+      continue;
+    }
     const auto& type = call_.written.type(call_.written.inputs[i].value);
     arrays.push_back(
         sample(type, axes_of_view(graph_, call_.inputs[i]), i < 2 ? spread : 1, mx::random::key(i + 1)));
@@ -304,7 +325,7 @@ void Trial::compete(size_t form) {
   auto running = [](const Graph& graph) {
     return ArrayFunction([&graph](const Arrays& inputs) { return interpret(graph, inputs); });
   };
-  const ArrayFunction written = running(call_.written), library = running(call_.library[form]);
+  const ArrayFunction written = as_written(), library = running(call_.library[form]);
   auto beats = [&](std::vector<std::pair<std::string, ArrayFunction>> others) {
     others.emplace_back(library_attention_name, library);
     auto timings = timed(std::move(others));
@@ -337,10 +358,6 @@ void Trial::use(size_t form, std::string reason) {
       Executable{.kernel = {}, .fallback = *library, .plain = [library](const Arrays& inputs) {
                    return interpret(*library, inputs);
                  }});
-  outcome_.region.nodes = match().nodes;
-  outcome_.region.inputs = call_.inputs;
-  outcome_.region.outputs = {match().result};
-  outcome_.region.reason = std::string("runs as ") + library_attention_name;
 }
 
 // The call itself is always made anew: what is kept only says which one, and must say it exactly.
@@ -413,12 +430,20 @@ AttentionOutcome decide_attention(
     const AttentionMatch& match,
     const Target& target,
     const CompileOptions& options,
-    mx::Stream stream) {
-  return Trial(graph, match, target, options, stream).run();
+    mx::Stream stream,
+    const std::function<std::optional<ArrayFunction>(const Region&)>& plain) {
+  return Trial(graph, match, target, options, stream, plain).run();
 }
 
 std::vector<NodeId> Program::choose_attentions(const CompileOptions& options) {
   std::vector<NodeId> taken;
+  auto plain = [this](const Region& region) -> std::optional<ArrayFunction> {
+    auto steps = make_steps(captured_, canonical_, sources_, {}, region.inputs, region.outputs);
+    if (!steps) return std::nullopt;
+    return [this, plain = std::make_shared<const Steps>(std::move(*steps))](const Arrays& inputs) {
+      return run_steps(*plain, captured_, canonical_.graph, inputs, stream_);
+    };
+  };
   const bool decides = options.region_code == RegionCode::tuned ? options.tune.timed
                                                                 : options.region_code == RegionCode::untimed;
   for (auto& match : recognize_attention(canonical_.graph)) {
@@ -432,7 +457,7 @@ std::vector<NodeId> Program::choose_attentions(const CompileOptions& options) {
     } else if (!decides || !is_on_one_device(region)) {
       outcome.reason = decides ? "parts of it run on another device" : "nothing is timed";
     } else {
-      outcome = decide_attention(canonical_.graph, match, *target_, options, stream_);
+      outcome = decide_attention(canonical_.graph, match, *target_, options, stream_, plain);
     }
     outcome.match = std::move(match);
     if (outcome.used) taken.insert(taken.end(), outcome.match.nodes.begin(), outcome.match.nodes.end());

@@ -2,7 +2,9 @@
 // it is faster, and decided once for all processes.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,13 +32,16 @@ struct AttentionOutcome {
   Region region;                                 // what the executable runs: nodes, inputs and outputs
 };
 
-// Decides, from the cache or by proving and timing. What is around the match is not looked at.
+// Decides, from the cache or by proving and timing. What is around the match is not looked at. `plain` is
+// what MLX does there now: what the call must be as right as at full size, and faster than; none where that
+// is the nodes one by one.
 AttentionOutcome decide_attention(
     const Graph& graph,
     const AttentionMatch& match,
     const Target& target,
     const CompileOptions& options,
-    mlx::core::Stream stream);
+    mlx::core::Stream stream,
+    const std::function<std::optional<ArrayFunction>(const Region&)>& plain);
 
 std::string describe(const Graph& graph, const AttentionOutcome& outcome);
 
