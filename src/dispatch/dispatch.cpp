@@ -46,9 +46,7 @@ bool is_certain(const Executable& executable, const Arrays& inputs, const AxisSi
 }  // namespace
 
 Arrays dispatch(
-    const std::shared_ptr<const Executable>& executable,
-    const Arrays& inputs,
-    mx::StreamOrDevice stream_or_device) {
+    const std::shared_ptr<const Executable>& executable, Arrays inputs, mx::StreamOrDevice stream_or_device) {
   if (executable->plain) return executable->plain(inputs);
   auto stream = mx::to_stream(stream_or_device);
   std::optional<AxisSizes> sizes;
@@ -64,7 +62,8 @@ Arrays dispatch(
     dtypes.push_back(to_mlx(buffer.type.dtype));
   }
   auto primitive = std::make_shared<KernelPrimitive>(stream, executable);
-  if (shapes.size() == 1) return {mx::array(std::move(shapes[0]), dtypes[0], std::move(primitive), inputs)};
+  if (shapes.size() == 1)
+    return {mx::array(std::move(shapes[0]), dtypes[0], std::move(primitive), std::move(inputs))};
   return mx::array::make_arrays(std::move(shapes), dtypes, primitive, inputs);
 }
 

@@ -35,7 +35,7 @@ struct Executable {
 // when nobody else needs that.
 std::vector<mlx::core::array> dispatch(
     const std::shared_ptr<const Executable>& executable,
-    const std::vector<mlx::core::array>& inputs,
+    std::vector<mlx::core::array> inputs,
     mlx::core::StreamOrDevice stream = {});
 
 }  // namespace autoperfect

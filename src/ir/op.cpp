@@ -116,6 +116,12 @@ std::string_view barrier_reason(Op op) {
   return "";
 }
 
+bool is_repeatable(Op op) {
+  auto reason = row(op).reason;
+  return reason != BarrierReason::io && reason != BarrierReason::distributed &&
+         reason != BarrierReason::unknown;
+}
+
 bool needs_its_primitive(Op op) {
   return row(op).op_class == OpClass::barrier && row(op).attributes.starts_with("key:");
 }

@@ -56,6 +56,10 @@ std::string_view name(OpClass op_class);
 std::vector<std::string_view> all_op_names();
 std::vector<Op> all_ops();
 
+// Whether nobody else notices that it runs once more: not what talks to other processes, reads on in a file
+// or is unknown.
+bool is_repeatable(Op op);
+
 // As a phrase after the op's name, "sorts or partitions"; empty when the op is no barrier.
 std::string_view barrier_reason(Op op);
 

@@ -12,6 +12,7 @@
 #include "pipeline/evidence.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/tune_kernels.h"
+#include "pipeline/whole.h"
 #include "tune/machine.h"
 
 namespace autoperfect {
@@ -91,6 +92,18 @@ std::string timings_text(const RegionOutcome& outcome, double bytes, const Targe
   return text;
 }
 
+std::string whole_text(const WholeDecision& whole) {
+  if (whole.reason.empty()) return "";
+  std::string text = fmt::format(
+      "the whole program runs {}: {}{}\n",
+      whole.way == Way::ours ? "with our kernels" : "as " + std::string(name(whole.way)),
+      whole.reason,
+      whole.from_cache ? " (from cache)" : "");
+  for (auto& t : whole.timings)
+    text += fmt::format("  {:>10}  {}\n", time_text(t.median), t.name);
+  return text;
+}
+
 std::string region_text(const Program& program, size_t r) {
   auto& outcome = program.outcomes()[r];
   auto& region = outcome.region;
@@ -149,9 +162,11 @@ std::string explain(const Program& program) {
         node_text(program, stop.producer),
         node_text(program, stop.consumer),
         stop.reason);
+  text += whole_text(program.whole());
   bool calls_library = std::any_of(
       program.attentions().begin(), program.attentions().end(), [](const auto& a) { return a.used; });
-  if (program.plain() && !calls_library) text += "nothing of ours runs: this program is plain MLX\n";
+  if (program.plain() && !(calls_library && program.whole().way == Way::ours))
+    text += "nothing of ours runs: this program is plain MLX\n";
   auto& cache = Cache::instance();
   text += fmt::format("cache: {}\n", cache.persistent() ? cache.directory() : std::string("memory only"));
   return text;

@@ -35,6 +35,7 @@ struct CompileOptions {
   size_t schedule = 0;                         // of `untimed`: which of the schedules, modulo their number
   TuneOptions tune;                            // a model to ask, drafts to try
   std::optional<bool> library_attention = {};  // whether it is tried; none: where the target has one
+  bool time_whole = false;                     // tests: programs are timed as a whole on the CPU, too
   bool strict = false;                         // tests: a bug of ours is thrown, not answered with plain MLX
 };
 
@@ -56,7 +57,18 @@ struct RegionOutcome {
   void take(Decision decision);  // all of the above that tuning decides
 };
 
+// How a program runs: with the kernels that won and MLX between them, or without any.
+enum class Way : uint8_t { ours, compiled, eager };
+
+struct WholeDecision {
+  Way way = Way::ours;
+  bool from_cache = false;
+  std::string reason = {};           // empty: nobody asked
+  std::vector<Timing> timings = {};  // of a call, each way; see whole.h
+};
+
 struct Steps;  // of a call, see steps.h
+struct KernelChoice;
 
 // One traced program for fixed input types. Immutable once built; call() may run on several threads.
 class Program {
@@ -77,6 +89,7 @@ class Program {
   // Per region of the plan; null where MLX's own operations run.
   const std::vector<std::shared_ptr<const Executable>>& executables() const { return executables_; }
   bool plain() const { return plain_; }  // nothing of ours runs
+  const WholeDecision& whole() const { return whole_; }
   const Target* target() const { return target_; }
   const StageTimes& times() const { return times_; }
   const Steps& steps() const { return *steps_; }
@@ -94,6 +107,9 @@ class Program {
   void tune_strided(const TuneOptions& options, const std::vector<mlx::core::array>& arguments);
   ArrayFunction plain_function(const Region& region, const Kernel& kernel) const;
   void link();
+  std::shared_ptr<const Steps> steps_with(const std::vector<KernelChoice>& kernels) const;
+  std::vector<mlx::core::array> with_constants(const std::vector<mlx::core::array>& arguments) const;
+  void choose_way(const CompileOptions& options, const std::vector<mlx::core::array>& arguments);
 
   Captured captured_;
   Canonical canonical_;
@@ -104,8 +120,9 @@ class Program {
   std::vector<std::shared_ptr<const Executable>> executables_;
   std::shared_ptr<const Steps> steps_;
   mlx::core::Stream stream_;
-  ArrayFunction compiled_;  // on a GPU, where no kernel won: all steps, after mx.compile
-  const Target* target_;    // of the stream's device; null: nothing of ours runs there
+  WholeDecision whole_;
+  ArrayFunction runs_;    // empty: the steps, as they are
+  const Target* target_;  // of the stream's device; null: nothing of ours runs there
   bool plain_ = true;
   StageTimes times_;
 };

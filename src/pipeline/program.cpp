@@ -85,6 +85,7 @@ std::shared_ptr<Program> Program::build(
     program->outcomes_.clear();
     program->attentions_.clear();
     program->plain_ = true;
+    program->runs_ = {};
     program->canonical_ = identity_of(program->captured_.graph);
     program->link();
   }
@@ -109,6 +110,7 @@ void Program::prepare(const CompileOptions& options, const std::vector<mx::array
       times_.run("tune", [&] { tune_regions(options, arguments); });
   }
   times_.run("link", [&] { link(); });
+  if (options.region_code != RegionCode::none) times_.run("whole", [&] { choose_way(options, arguments); });
 }
 
 // What a program asks of another device than its own stays there.
@@ -204,13 +206,7 @@ ArrayFunction Program::plain_function(const Region& region, const Kernel& kernel
   };
 }
 
-void Program::link() {
-  std::vector<KernelChoice> kernels;
-  for (size_t r = 0; r < executables_.size(); ++r)
-    if (executables_[r]) kernels.push_back({&plan_.regions[r], executables_[r]});
-  for (const auto& attention : attentions_)
-    if (attention.used) kernels.push_back({&attention.region, attention.executable});
-  sources_ = find_sources(canonical_);
+std::shared_ptr<const Steps> Program::steps_with(const std::vector<KernelChoice>& kernels) const {
   auto steps = make_steps(
       captured_,
       canonical_,
@@ -219,22 +215,31 @@ void Program::link() {
       input_values(canonical_, captured_.graph),
       canonical_.graph.outputs);
   if (!steps) throw InternalError("link: " + format(steps.errors()));
-  steps_ = std::make_shared<const Steps>(std::move(*steps));
-  if (plain_ && target_ && target_->capability)
-    compiled_ = mx::compile([this](const std::vector<mx::array>& given) {
-      return run_steps(*steps_, captured_, canonical_.graph, given, stream_);
-    });
+  return std::make_shared<const Steps>(std::move(*steps));
+}
+
+void Program::link() {
+  std::vector<KernelChoice> kernels;
+  for (size_t r = 0; r < executables_.size(); ++r)
+    if (executables_[r]) kernels.push_back({&plan_.regions[r], executables_[r]});
+  for (const auto& attention : attentions_)
+    if (attention.used) kernels.push_back({&attention.region, attention.executable});
+  sources_ = find_sources(canonical_);
+  steps_ = steps_with(kernels);
 }
 
 std::vector<mx::array> Program::call(const std::vector<mx::array>& arguments) const {
   if (!steps_) throw InternalError("call of a program that was not linked");
   auto run = [&](const std::vector<mx::array>& given) {
-    return compiled_ ? compiled_(given) : run_steps(*steps_, captured_, canonical_.graph, given, stream_);
+    return runs_ ? runs_(given) : run_steps(*steps_, captured_, canonical_.graph, given, stream_);
   };
-  if (captured_.constants.empty()) return run(arguments);
+  return captured_.constants.empty() ? run(arguments) : run(with_constants(arguments));
+}
+
+std::vector<mx::array> Program::with_constants(const std::vector<mx::array>& arguments) const {
   std::vector<mx::array> given = arguments;
   given.insert(given.end(), captured_.constants.begin(), captured_.constants.end());
-  return run(given);
+  return given;
 }
 
 ArrayFunction compile(ArrayFunction fn, const CompileOptions& options) {

@@ -293,7 +293,7 @@ std::vector<mx::array> run_steps(
     inputs.reserve(step.inputs.size());
     for (int slot : step.inputs)
       inputs.push_back(*slots[slot]);
-    auto outputs = step.kind == Step::Kind::kernel   ? dispatch(step.executable, inputs, stream)
+    auto outputs = step.kind == Step::Kind::kernel   ? dispatch(step.executable, std::move(inputs), stream)
                    : step.kind == Step::Kind::replay ? replay(captured, step.node, inputs)
                                                      : autoperfect::apply(canonical, step.node, inputs);
     for (size_t i = 0; i < outputs.size(); ++i)

@@ -16,6 +16,14 @@ json to_json(const Timing& t) {
   return row;
 }
 
+// What failed has no time.
+json to_json(const std::vector<Timing>& timings) {
+  json rows = json::array();
+  for (auto& timing : timings)
+    if (!timing.failed) rows.push_back(to_json(timing));
+  return rows;
+}
+
 json to_json(const Verdict& verdict) {
   json families = json::array();
   for (auto& f : verdict.families)
@@ -98,9 +106,7 @@ std::vector<Attempt> attempts_of(const Life& life) {
 
 std::string evidence_text(const Life& life, bool timed) {
   auto& decision = life.decision;
-  json timings = json::array(), attempts = json::array();
-  for (auto& timing : decision.timings)
-    if (!timing.failed) timings.push_back(to_json(timing));
+  json timings = to_json(decision.timings), attempts = json::array();
   for (auto& attempt : attempts_of(life))
     attempts.push_back(to_json(attempt, timed));
   json evidence = {{"reason", decision.reason}, {"timings", timings}, {"attempts", attempts}};
@@ -108,6 +114,10 @@ std::string evidence_text(const Life& life, bool timed) {
   if (!life.admitted.empty()) evidence["gate"] = to_json(life.admitted.front().verdict);
   // Part of it may be what a server said: never an exception over bytes that are no UTF-8.
   return evidence.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string evidence_text(const std::string& reason, const std::vector<Timing>& timings) {
+  return json{{"reason", reason}, {"timings", to_json(timings)}}.dump();
 }
 
 void read_evidence(Decision& decision) {

@@ -11,6 +11,9 @@ namespace autoperfect {
 // said, so that the same run gives the same text.
 std::string evidence_text(const Life& life, bool timed);
 
+// Of a decision by time alone, for read_evidence().
+std::string evidence_text(const std::string& reason, const std::vector<Timing>& timings);
+
 // Those that are settled and those still in the running, by round, variant and repair.
 std::vector<Attempt> attempts_of(const Life& life);
 

@@ -367,6 +367,7 @@ Result<std::shared_ptr<DeviceKernel>> DeviceKernel::load(
     if (!finish) return finish.errors();
     kernel->finishes_[version] = *finish;
   }
+  if (auto sizes = kernel->read_sizes(0)) kernel->fixed_ = *sizes;
   return kernel;
 }
 
@@ -406,6 +407,7 @@ Result<DeviceKernel::Sizes> DeviceKernel::read_sizes(int64_t dynamic_size) const
 }
 
 Result<std::shared_ptr<const DeviceKernel::Sizes>> DeviceKernel::sizes(int64_t dynamic_size) const {
+  if (dynamic_size == 0 && fixed_) return std::shared_ptr<const Sizes>(std::shared_ptr<void>(), &*fixed_);
   constexpr size_t most = 64;  // a size that grows with every call fills no memory
   std::lock_guard lock(mutex_);
   auto& known = sizes_[dynamic_size];

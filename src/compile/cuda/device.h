@@ -128,8 +128,9 @@ class DeviceKernel {
   Launch launch_;
   SecondLaunch second_;
   void* module_ = nullptr;
-  void* kernels_[2] = {};   // aligned, unaligned
-  void* finishes_[2] = {};  // the same; null: none
+  void* kernels_[2] = {};       // aligned, unaligned
+  void* finishes_[2] = {};      // the same; null: none
+  std::optional<Sizes> fixed_;  // where no axis is dynamic: looked up in every call
   mutable std::mutex mutex_;
   mutable std::map<int64_t, std::shared_ptr<const Sizes>> sizes_;
 };

@@ -1,0 +1,213 @@
+#include "pipeline/whole.h"
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+
+#include "cache/cache.h"
+#include "compile/cuda/device.h"
+#include "ir/graph_text.h"
+#include "mlx/mlx.h"
+#include "mlx/version.h"
+#include "pipeline/steps.h"
+#include "support/hash.h"
+#include "support/options.h"
+#include "tune/evidence.h"
+#include "tune/turn.h"
+
+namespace autoperfect {
+namespace {
+
+namespace mx = mlx::core;
+using Arrays = std::vector<mx::array>;
+
+constexpr int key_version = 1;  // raised when programs run, or are timed, in another way
+constexpr double margin = 0.03;
+constexpr double longest_call = 0.25;  // seconds: a program that takes longer is not bound by what calls cost
+
+struct Timed {
+  Way way;
+  const ArrayFunction* function;
+};
+
+std::vector<Timed> timed_ways(const ProgramWays& ways) {
+  std::vector<Timed> all;
+  if (ways.ours) all.push_back({Way::ours, &ways.ours});
+  all.push_back({Way::compiled, &ways.compiled});
+  all.push_back({Way::eager, &ways.eager});
+  return all;
+}
+
+double seconds_of(const std::function<void()>& work) {
+  auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+int64_t bytes_of(const Arrays& arrays) {
+  return std::accumulate(arrays.begin(), arrays.end(), int64_t{0}, [](int64_t sum, const mx::array& array) {
+    return sum + static_cast<int64_t>(array.nbytes());
+  });
+}
+
+// As many as keep MLX's stream full, in memory and time that are there.
+int calls_in_flight(int64_t result_bytes, double seconds) {
+  constexpr int64_t most_calls = 20, most_bytes = int64_t{2} << 30;
+  constexpr double enough_seconds = 0.02;
+  auto by_memory = most_bytes / (1 + result_bytes);
+  auto by_time = static_cast<int64_t>(enough_seconds / (seconds + 1e-9));
+  return static_cast<int>(std::clamp<int64_t>(std::min(by_memory, by_time), 1, most_calls));
+}
+
+void run_calls(const ArrayFunction& function, const Arrays& arrays, int calls) {
+  Arrays results;
+  for (int call = 0; call < calls; ++call) {
+    auto made = function(arrays);
+    results.insert(results.end(), made.begin(), made.end());
+  }
+  mx::eval(std::move(results));
+}
+
+std::vector<Timing> measure(const ProgramWays& ways, const Arrays& arrays) {
+  mx::eval(arrays);
+  Arrays results = ways.eager(arrays);
+  int64_t result_bytes = bytes_of(results);
+  mx::eval(std::move(results));
+  double seconds = seconds_of([&] { run_calls(ways.eager, arrays, 1); });
+  if (seconds > longest_call) return {};
+  int calls = calls_in_flight(result_bytes, seconds);
+  std::vector<Contender> contenders;
+  for (const auto& [way, function] : timed_ways(ways))
+    contenders.push_back(
+        {std::string(name(way)), [&arrays, function, calls] { run_calls(*function, arrays, calls); }, calls});
+  BenchOptions options;
+  options.max_seconds = 1;
+  std::optional<TimingTurn> turn;
+  options.before_rounds = [&] {
+    auto& cache = Cache::instance();
+    turn.emplace(cache.persistent() && environment().cache == "on" ? cache.directory() : "");
+  };
+  return bench(contenders, options);
+}
+
+Way way_of(const ProgramWays& ways, const std::vector<Timing>& timings) {
+  if (!timings.empty()) return fastest_way(timings);
+  return ways.ours ? Way::ours : Way::compiled;
+}
+
+std::optional<WholeDecision> take_cached(const std::string& key, const ProgramWays& ways) {
+  auto entry = Cache::instance().find(key);
+  if (!entry) return std::nullopt;
+  Decision read;
+  read.evidence = entry->evidence;
+  read_evidence(read);
+  if (read.timings.empty() && read.reason.empty()) return std::nullopt;
+  return WholeDecision{way_of(ways, read.timings), true, std::move(read.reason), std::move(read.timings)};
+}
+
+}  // namespace
+
+std::string_view name(Way way) {
+  switch (way) {
+    case Way::ours:
+      return "with our kernels";
+    case Way::compiled:
+      return "mx.compile";
+    case Way::eager:
+      return "eager";
+  }
+  return "";
+}
+
+std::string whole_key(
+    const Graph& captured,
+    const std::vector<RegionOutcome>& outcomes,
+    const std::vector<AttentionOutcome>& attentions,
+    const Target& target) {
+  std::string key = "autoperfect.whole " + std::to_string(key_version) + "\nmlx " + mx::version() +
+                    "\ntarget " + target.name + "\ncapability " + std::to_string(target.capability) +
+                    "\nthreads " + std::to_string(target.threads) + "\ndriver " +
+                    std::to_string(cuda_driver_version());
+  for (const auto& outcome : outcomes)
+    key +=
+        "\nregion " + outcome.signature + " " + (outcome.use_mlx ? "mlx" : hash_hex(outcome.winner.source));
+  for (const auto& attention : attentions)
+    key += std::string("\nattention ") + (attention.used ? library_attention_name : "mlx");
+  return key + "\n" + print(captured, Names::canonical);
+}
+
+bool may_be_timed(const Graph& captured, const Arrays& arguments) {
+  auto is_traced = [](const mx::array& array) { return array.is_tracer(); };
+  auto can_repeat = [](const Node& node) { return is_repeatable(node.op); };
+  return std::none_of(arguments.begin(), arguments.end(), is_traced) &&
+         std::all_of(captured.nodes.begin(), captured.nodes.end(), can_repeat);
+}
+
+Way fastest_way(const std::vector<Timing>& timings) {
+  Way chosen = Way::compiled;
+  const Timing* best = nullptr;
+  for (Way way : {Way::ours, Way::compiled, Way::eager}) {
+    auto timing = std::find_if(
+        timings.begin(), timings.end(), [&](const Timing& one) { return one.name == name(way); });
+    if (timing == timings.end() || timing->failed) continue;
+    if (best && !clearly_faster(*timing, *best, margin)) continue;
+    best = &*timing;
+    chosen = way;
+  }
+  return chosen;
+}
+
+WholeDecision decide_whole(const std::string& key, const ProgramWays& ways, const Arrays& arrays) {
+  if (auto cached = take_cached(key, ways)) return *cached;
+  WholeDecision decision;
+  decision.timings = measure(ways, arrays);
+  decision.way = way_of(ways, decision.timings);
+  decision.reason = decision.timings.empty() ? "a call takes long: what each region was measured at decides"
+                                             : "the fastest as a whole";
+  CacheEntry entry;
+  entry.key = key;
+  entry.use_mlx = true;
+  entry.evidence = evidence_text(decision.reason, decision.timings);
+  Cache::instance().store(entry);
+  return decision;
+}
+
+// On the CPU programs are as fast as their parts: nothing overlaps, and mx.compile is not faster than eager
+// MLX.
+void Program::choose_way(const CompileOptions& options, const Arrays& arguments) {
+  bool runs_kernels = options.region_code == RegionCode::tuned || options.region_code == RegionCode::untimed;
+  if (!target_ || !runs_kernels || !(target_->capability || options.time_whole)) return;
+  auto run = [this](std::shared_ptr<const Steps> steps) -> ArrayFunction {
+    return [this, steps = std::move(steps)](const Arrays& given) {
+      return run_steps(*steps, captured_, canonical_.graph, given, stream_);
+    };
+  };
+  bool calls_library = std::any_of(
+      attentions_.begin(), attentions_.end(), [](const auto& attention) { return attention.used; });
+  ProgramWays ways;
+  ways.eager = run(steps_with({}));
+  ways.compiled = mx::compile(ways.eager);
+  if (!plain_)
+    ways.ours = run(steps_);
+  else if (calls_library)
+    ways.ours = mx::compile(run(steps_));
+  whole_.way = ways.ours ? Way::ours : Way::compiled;
+  bool timed = options.region_code == RegionCode::tuned && options.tune.timed;
+  if (timed && may_be_timed(captured_.graph, arguments))
+    whole_ = decide_whole(
+        whole_key(captured_.graph, outcomes_, attentions_, *target_), ways, with_constants(arguments));
+  switch (whole_.way) {
+    case Way::ours:
+      if (plain_) runs_ = ways.ours;
+      return;
+    case Way::compiled:
+      runs_ = ways.compiled;
+      break;
+    case Way::eager:
+      runs_ = ways.eager;
+      break;
+  }
+  plain_ = true;
+}
+
+}  // namespace autoperfect

@@ -1,0 +1,45 @@
+// A program as a whole, on a GPU. Its regions, each measured alone, say little of it there: work overlaps,
+// mx.compile fuses past the borders of regions, and a program of few calls is bound by what they cost the
+// host. So each way to run it is timed once, as programs call it, and the fastest runs: our kernels, unless
+// another is clearly faster.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/bench.h"
+#include "cost/target.h"
+#include "ir/graph.h"
+#include "mlx/utils.h"
+#include "pipeline/pipeline.h"
+
+namespace autoperfect {
+
+// Functions of the program's arguments and constants. Without kernels of ours `ours` is empty.
+struct ProgramWays {
+  ArrayFunction ours, compiled, eager;
+};
+
+// The text of all that decides how fast a way is: the program as captured, the kernels that won, target, MLX.
+std::string whole_key(
+    const Graph& captured,
+    const std::vector<RegionOutcome>& outcomes,
+    const std::vector<AttentionOutcome>& attentions,
+    const Target& target);
+
+// Whether the program may run for no other end than to be timed: not when others take part in it, nor inside
+// a transformation.
+bool may_be_timed(const Graph& captured, const std::vector<mlx::core::array>& arguments);
+
+// From the cache, or measured on these arrays, which are evaluated.
+WholeDecision decide_whole(
+    const std::string& key, const ProgramWays& ways, const std::vector<mlx::core::array>& arrays);
+
+// A pure function of the times: ours, else mx.compile, else eager MLX, unless a later one is clearly faster
+// than all before.
+Way fastest_way(const std::vector<Timing>& timings);
+
+std::string_view name(Way way);
+
+}  // namespace autoperfect
