@@ -68,7 +68,7 @@ def line(row, copy):
         text += "".join(f"{times[name] * 1e6:9.1f}" if name in times else f"{'':9}" for name in COLUMNS) + " |"
     text += f" {ratio(row):5.2f} {share(row, copy, wall):5.0%} |"
     text += f" {ratio(row, take=cold):5.2f} {share(row, copy):5.0%} |" if cold(row) else f"{'':13}|"
-    text += f" {row['kernels']} of {len(row['regions'])}"
+    text += f" {row['kernels']} of {len(row['regions'])}" + (f", runs as {row['way']}" if row.get("way") else "")
     return text + "".join(f"\n    {name} left out: {why}" for name, why in row.get("left_out", {}).items())
 
 

@@ -219,6 +219,7 @@ def about(row, arguments, fast, ours):
         "size": list(row.size),
         "bytes": bytes_of(list(arguments)) + bytes_of(ours),
         "kernels": sum(not outcome.use_mlx for outcome in outcomes),
+        "way": product.way(fast),
         "regions": [
             {"what": o.provenance or o.short_reason, "seconds": o.seconds, "baselines": o.baselines} for o in outcomes
         ],

@@ -7,6 +7,7 @@
 #include "lower/lower.h"
 #include "mlx/ops.h"
 #include "pipeline/evidence.h"
+#include "pipeline/whole.h"
 #include "pipeline/region_runner.h"
 #include "python/tuning.h"
 #include "reference/reference.h"
@@ -74,6 +75,17 @@ nb::list outcomes_of(const Program& program) {
   for (const auto& outcome : program.outcomes())
     rows.append(outcome_dict(outcome));
   return rows;
+}
+
+nb::dict whole_of(const Program& program) {
+  const auto& whole = program.whole();
+  nb::dict row, timings;
+  for (const auto& timing : whole.timings)
+    timings[timing.name.c_str()] = timing.median;
+  row["way"] = std::string(name(whole.way));
+  row["reason"] = whole.reason;
+  row["timings"] = timings;
+  return row;
 }
 
 nb::list oracle_of(const Program& program, const Arrays& arguments) {

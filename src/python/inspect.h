@@ -17,6 +17,7 @@ void add_inspection(nb::module_& module);
 nb::dict outcome_dict(const RegionOutcome& outcome);
 // One a region.
 nb::list outcomes_of(const Program& program);
+nb::dict whole_of(const Program& program);
 
 // The program's results in double precision as the reference executor computes them: a list of float64 arrays
 // (MLX, CPU). Throws std::invalid_argument when the program holds an op the reference does not know.

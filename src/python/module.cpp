@@ -126,6 +126,12 @@ NB_MODULE(_core, m) {
           [](const CompiledFunction& self) { return outcomes_of(self.latest()); },
           "What became of each region of the last program that ran, as dicts.")
       .def(
+          "whole",
+          [](const CompiledFunction& self) { return whole_of(self.latest()); },
+          "How the last program that ran does so, as a dict: `way` (\"with our kernels\", \"mx.compile\" or "
+          "\"eager\"), `reason`, and `timings`, seconds of a call in each way. Without a reason it was not timed as a "
+          "whole: on the CPU programs are as fast as their regions.")
+      .def(
           "_oracle",
           [](CompiledFunction& self, nb::tuple args, nb::dict kwargs) {
             return self.oracle(args.ptr(), kwargs.ptr());

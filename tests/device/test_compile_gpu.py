@@ -150,6 +150,24 @@ def test_a_kernel_wins_and_says_so():
 
 
 @on_gpu
+def test_programs_are_timed_as_a_whole():
+    x = normal(8192, 4096)
+    fast = ap.compile(softmax)
+    agree(fast(x), softmax(x))
+    told = ap.explain(fast, x)
+    assert "the whole program runs with our kernels: the fastest as a whole" in told, told
+
+    def product(a, b):
+        return a @ b
+
+    a, b = normal(256, 128), normal(128, 64, key=2)
+    fast = ap.compile(product)
+    agree(fast(a, b), product(a, b))
+    told = ap.explain(fast, a, b)
+    assert "the whole program runs as " in told and "with our kernels" not in told, told
+
+
+@on_gpu
 def test_views_and_offsets():
     """Strided inputs are copied; slices that are not aligned take the unaligned version."""
     fast = ap.compile(softmax)
