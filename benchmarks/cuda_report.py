@@ -76,7 +76,9 @@ def decode_line(row):
     if not row["correct"]:
         return f"decode, {row['name']}: WRONG: {row.get('why') or format(row['apart'], '.3g') + ' of the norm apart'}"
     rates = ", ".join(f"{name} {rate[0]:.0f}" for name, rate in row["tokens_per_second"].items())
-    return f"decode, {row['name']}: tokens a second: {rates}; {row['kernels']} kernels of ours in {row['regions']} regions"
+    way = f", runs as {row['way']}" if row.get("way") else ""
+    count = f"{row['kernels']} kernels of ours in {row['regions']} regions"
+    return f"decode, {row['name']}: tokens a second: {rates}; {count}{way}"
 
 
 # --- bars ------------------------------------------------------------------------------------------------------------

@@ -204,6 +204,7 @@ def measure_decode(shrink=1):
         "tokens": TOKENS,
         "kernels": sum(not outcome.use_mlx for outcome in outcomes),
         "regions": len(outcomes),
+        "way": product.way(steps["ours"]),
         "apart": max(apart.values()),
         "correct": max(apart.values()) <= CLOSE,
     }

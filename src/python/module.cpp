@@ -129,7 +129,8 @@ NB_MODULE(_core, m) {
           "whole",
           [](const CompiledFunction& self) { return whole_of(self.latest()); },
           "How the last program that ran does so, as a dict: `way` (\"with our kernels\", \"mx.compile\" or "
-          "\"eager\"), `reason`, and `timings`, seconds of a call in each way. Without a reason it was not timed as a "
+          "\"eager\"), `reason`, and `timings`, seconds of a call in each way. Without a reason it was not "
+          "timed as a "
           "whole: on the CPU programs are as fast as their regions.")
       .def(
           "_oracle",
