@@ -134,6 +134,8 @@ int64_t Chooser::kept_words(int pack, int aligned_to) const {
 }
 
 void Chooser::add_row(int pack, int64_t packs, int64_t elements_a_thread, int aligned_to) {
+  constexpr int64_t many = 32;
+  if (elements_a_thread > many && packs * pack < 32 * elements_a_thread) return;  // not a warp to a row
   int lanes = 1;
   while (lanes < most_threads && packs * pack > lanes * elements_a_thread)
     lanes *= 2;
@@ -192,7 +194,7 @@ void Chooser::rows() {
     dynamic = dynamic || !nest_.groups[g].size.is_fixed();
   if (passes_.count > 1 && !scans_ && !dynamic)
     for (int64_t elements : {16, 32, 64, 128, 8})
-      if (elements <= 32 || length * width >= 32 * elements) add_row(width, length, elements);
+      add_row(width, length, elements);
   if (found_.size() > 1 && widths.size() > 1) add_row(widths[1], packs_of_row(nest_, widths[1]), 16);
   if (!sliced && found_.size() == others) add_streamed_rows(width, length);
 }
