@@ -352,6 +352,39 @@ TEST(schedule_scans, with_reductions_before_and_after) {
       "    %y[i,j] = cumsum(i) %d[i,j] reverse=true : f32\n"));
 }
 
+// So long that on a GPU a warp goes down each pack of columns.
+TEST(schedule_scans, long_columns) {
+  for (std::string how : {"", " inclusive=false", " reverse=true", " inclusive=false reverse=true"})
+    for (std::string t : {"f32", "bf16"})
+      check_kernel_text(kernel_text(
+          "    in %x: " + t + "[3,203,40] row\n    in %w: " + t + "[40] row\n    out %y: " + t +
+              "[3,203,40] row\n" + "    out %z: " + t + "[3,40] row\n",
+          "    axes b=3, i=203, j=40\n"
+          "    %a[b,i,j] = mul %x[b,i,j], %w[j] : " +
+              t +
+              "\n"
+              "    %c[b,i,j] = cumsum(i) %a[b,i,j]" +
+              how + " : " + t +
+              "\n"
+              "    %d[b,i,j] = tanh %c[b,i,j] : " +
+              t +
+              "\n"
+              "    %e[b,i,j] = cumsum(i) %d[b,i,j]" +
+              how + " : " + t +
+              "\n"
+              "    %z[b,j] = max(i) %e[b,i,j] : " +
+              t +
+              "\n"
+              "    %y[b,i,j] = sub %e[b,i,j], %x[b,i,j] : " +
+              t + "\n"));
+  check_kernel_text(kernel_text(
+      "    in %x: f32[130,33] row\n    out %y: f32[130,33] row\n",
+      "    axes i=130, j=33\n"
+      "    %m[j] = max(i) %x[i,j] : f32\n"
+      "    %d[i,j] = sub %x[i,j], %m[j] : f32\n"
+      "    %y[i,j] = logcumsumexp(i) %d[i,j] : f32\n"));
+}
+
 TEST(schedule_scans, both_directions_and_one_dimension) {
   check_kernel_text(kernel_text(
       "    in %x: f32[6,70] row\n    out %y: f32[6,70] row\n    out %z: f32[6,70] row\n",

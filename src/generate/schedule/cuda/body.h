@@ -25,6 +25,8 @@ class Body {
   // guard: a condition that stores are under, empty: none. store: what is an output is stored.
   std::string unit_values(int after, int depth, const std::string& guard, bool store) const;
   std::string elements(int sweep, int depth, const std::string& guard) const;
+  // Of a warp that scans down columns: `head` is what each of its rows k begins with.
+  std::string tall_elements(int sweep, int depth, const std::string& head, const std::string& guard) const;
 
   std::string place(int access) const { return at(nest_.accesses[access]); }  // of a row's first element
   std::string load_across(int access) const;  // of tiles: a pack along the rows, as it lies in memory

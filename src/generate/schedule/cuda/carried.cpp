@@ -95,7 +95,7 @@ void Body::accumulate(Scope& scope, int v) const {
   if (compares_pairs(v)) return compare_pairs(scope, v);
   std::string a = columns() ? id("a", v) + "[l]" : id("a", v), x = operand(scope, value, 0);
   // With scans all threads go on to the end, also those that are past it.
-  std::string when = !columns() && !scope.scanned.empty() ? "if (within) " : "";
+  std::string when = scope.scanned.empty() ? "" : "if (within) ";
   if (arg(v)) {
     int group = nest_.group_of(value.reduced[0]);
     std::string place = group == nest_.vector_group ? "j + l" : id("g", group);
@@ -185,6 +185,35 @@ void Body::scan_along(Scope& scope, int v) const {
       id("s", v) + ", " + id("c", v) + ", " + identity + ", lane, shared);");
   scope.scanned[v] = rounded(value.dtype, id("s", v) + "[l]");
   scope.close();
+}
+
+// Before each scan, and after the last, a loop over the rows of a thread.
+std::string Body::tall_elements(
+    int sweep, int depth, const std::string& head, const std::string& guard) const {
+  Scope scope{sweep, depth + 2};
+  std::string text, unroll = indent(depth) + "#pragma unroll\n" + indent(depth);
+  auto over_rows = [&] {
+    scope.done.clear(), scope.packs.clear();
+    text += unroll + "for (int k = 0; k < R; ++k) {\n" + head + scope.close() + indent(depth) + "}\n";
+  };
+  for (int v : scans(sweep)) {
+    auto& value = kernel_.values[v];
+    std::string name = id("s", v), identity = *scan_identity(value);
+    std::string x = convert(operand_dtype(kernel_, value, 0), value.dtype, operand(scope, value, 0));
+    scope.statement(name + "[l][k] = within ? " + x + " : " + identity + ";");
+    scope.scanned[v] = rounded(value.dtype, name + "[l][k]");
+    text += indent(depth) + vector_type(value.dtype) + " " + name + "[P][R];\n";
+    over_rows();
+    text += unroll + "for (int l = 0; l < P; ++l) ap::scan<32, " + scan_operation(value.op) + ", false, " +
+            (is_inclusive(value) ? "true" : "false") + ">(" + name + "[l], " + id("c", v) + "[l], " +
+            identity + ", y, shared);\n";
+  }
+  for (int v : passes_.reductions[sweep])
+    accumulate(scope, v);
+  for (int v : passes_.outputs[sweep])
+    store(scope, nest_.store_of(kernel_.values[v]), value(scope, v), guard);
+  over_rows();
+  return text;
 }
 
 // Of columns each element goes on alone.

@@ -14,11 +14,31 @@ void PartWriter::column_sweep(int s) {
   end_block();
 }
 
+// One pass of warps that scan, all threads to the end.
+void PartWriter::tall_sweep(int s) {
+  text_ += body_.declare_accumulators(s, depth_) + body_.declare_carries(s, depth_);
+  begin_block("for (ix base = from; base < to; base += 32 * R)");
+  std::string indent_of_head = indent(depth_ + 1);
+  std::string head = indent_of_head + "const bool within = base + y * R + k < to;\n" + indent_of_head +
+                     "const ix r = " + (body_.runs_backwards() ? "to - 1 - " : "") +
+                     "(within ? base + y * R + k : from);\n" +
+                     group_indices(nest_, nest_.inner_groups, "r", depth_ + 1, "ix");
+  text_ += body_.tall_elements(s, depth_, head, "within && active");
+  end_block();
+}
+
 // Threads below one another meet in their warp, then warps in shared memory, where a thread joins one column
 // of all; each then takes its own.
 void PartWriter::meet_below(int s) {
   if (mapping_.threads == mapping_.lanes || passes_.reductions[s].empty()) return;
   auto& reductions = passes_.reductions[s];
+  if (mapping_.tall) {
+    for (int v : reductions)
+      line(
+          "for (int l = 0; l < P; ++l) " + id("a", v) + "[l] = ap::across<32>(" + id("a", v) + "[l], " +
+          body_.function(v) + ");");
+    return;
+  }
   std::string lanes = std::to_string(mapping_.lanes), warps = std::to_string(mapping_.threads / 32);
   for (int v : reductions) {
     std::string name = id("s", v), a = id("a", v) + "[l]";
@@ -59,7 +79,12 @@ void PartWriter::columns() {
   std::string blocks_across = ceil_div(lanes_size(), wide);
   std::string count = product(nest_, nest_.unit_groups, mapping_.slices) + " * " + blocks_across;
   width();
-  line("const int x = threadIdx.x % " + lanes + ", y = threadIdx.x / " + lanes + ";");
+  if (mapping_.tall) {
+    line("constexpr int R = " + std::to_string(mapping_.steps) + ";");
+    line("const int x = threadIdx.x / 32, y = threadIdx.x % 32;");
+  } else {
+    line("const int x = threadIdx.x % " + lanes + ", y = threadIdx.x / " + lanes + ";");
+  }
   line("const ix across = " + blocks_across + ", length = " + product(nest_, nest_.inner_groups) + ";");
   over_blocks(count);
   line(
@@ -74,7 +99,7 @@ void PartWriter::columns() {
   text_ += indices(nest_.unit_groups, "u");
   text_ += body_.unit_values(0, depth_, "active && y == 0", !sliced());
   for (int s = 0; s < passes_.count; ++s) {
-    column_sweep(s);
+    mapping_.tall && !body_.scans(s).empty() ? tall_sweep(s) : column_sweep(s);
     meet_below(s);
     if (sliced()) break;
     for (int v : passes_.reductions[s])

@@ -39,6 +39,7 @@ Mapping with_threads(const Nest& nest, Mapping mapping, int threads) {
       mapping.kept = static_cast<int>((packs_of_row(nest, mapping.pack) + threads - 1) / threads);
   }
   if (mapping.kind == Kind::columns && mapping.lanes > 32) mapping.lanes = threads;
+  if (mapping.tall) mapping.lanes = threads / 32;
   return mapping;
 }
 

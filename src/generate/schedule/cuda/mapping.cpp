@@ -54,6 +54,7 @@ class Chooser {
   int64_t blocks_of_columns(int64_t width) const;
   void add_columns(int width, int below);
   void add_narrow_columns(int width);
+  void add_tall_columns();
 
   const Kernel& kernel_;
   const Nest& nest_;
@@ -141,7 +142,8 @@ void Chooser::add_row(int pack, int64_t packs, int64_t elements_a_thread, int al
     lanes *= 2;
   int64_t kept = (packs + lanes - 1) / lanes;
   if (kept * kept_words(pack, aligned_to) > most_kept_words) return;
-  Mapping row{Kind::rows, pack, std::max(lanes, 128), lanes, static_cast<int>(kept), 1, 1, false, aligned_to};
+  Mapping row{
+      Kind::rows, pack, std::max(lanes, 128), lanes, static_cast<int>(kept), 1, 1, false, false, aligned_to};
   if (lanes > 32) row.threads = lanes;
   found_.push_back(row);
 }
@@ -152,7 +154,7 @@ void Chooser::add_streamed_rows(int pack, int64_t packs, int aligned_to) {
     int lanes = 1;
     while (lanes < most_threads && packs > lanes * target)
       lanes *= 2;
-    Mapping row{Kind::rows, pack, std::max(lanes, 128), lanes, 0, 4, 1, false, aligned_to};
+    Mapping row{Kind::rows, pack, std::max(lanes, 128), lanes, 0, 4, 1, false, false, aligned_to};
     if (lanes > 32) row.threads = lanes;
     found_.push_back(row);
   }
@@ -202,9 +204,9 @@ void Chooser::rows() {
 void Chooser::columns() {
   int widest = packs(false).back();
   if (scans_) {
+    add_tall_columns();
     for (int width : {std::min(widest, 4), 1})
-      if (found_.empty() || width < found_.front().pack)
-        found_.push_back({Kind::columns, width, 128, 128, 0, 4, 1, false});
+      if (width == 1 || widest > 1) found_.push_back({Kind::columns, width, 128, 128, 0, 4, 1, false});
     return;
   }
   bool slices = can_slice(kernel_, passes_);
@@ -213,6 +215,22 @@ void Chooser::columns() {
   if (slices) add_narrow_columns(widest);
   if (widest > 4) add_columns(4, 8);
   add_columns(std::min(widest, 4), 16);
+}
+
+// Packs of 32 bytes, which are what memory gives, or of 16.
+void Chooser::add_tall_columns() {
+  constexpr int64_t least_rows = 64;
+  if (nest_.groups[nest_.inner_groups[0]].seen_size < least_rows) return;
+  int widest = packs(false).back();
+  for (int width : {2 * widest, widest}) {
+    if (width > 8 || (width > 1 && !packs_fit(width, false))) continue;
+    int side = 8;
+    while (side > 2 && blocks_of_columns(side * width) * 8 < target_.threads * 7)
+      side /= 2;
+    Mapping columns{Kind::columns, width, 32 * side, side, 0, 4, 1, false};
+    columns.tall = true;
+    found_.push_back(columns);
+  }
 }
 
 int64_t Chooser::blocks_of_columns(int64_t width) const {
@@ -256,6 +274,7 @@ std::string Mapping::text() const {
   if (kept) text += " kept=" + std::to_string(kept);
   if (steps > 1) text += " steps=" + std::to_string(steps);
   if (slices > 1) text += " slices=" + std::to_string(slices);
+  if (tall) text += " tall";
   if (aligned_to >= 0) text += " aligned";
   return text + (once ? " once" : "") + (pairs ? " pairs" : "");
 }

@@ -24,6 +24,8 @@ struct Mapping {
   int steps = 1;       // packs in flight in one thread
   int64_t slices = 1;  // blocks that share a unit's sweep, each with a partial result
   bool once = false;   // what is moved passes by the caches
+  // Of scans across memory: a warp goes down each pack of columns, `steps` rows a thread, and scans as one.
+  bool tall = false;
   // Of rows of any length: packs begin where this access is aligned, and the ends go one by one.
   int aligned_to = -1;
   bool pairs = false;  // two neighbours of a half dtype in one word are computed at once

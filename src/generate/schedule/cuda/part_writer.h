@@ -63,6 +63,7 @@ class PartWriter {
   void meet(int s);
   void columns();
   void column_sweep(int s);
+  void tall_sweep(int s);
   void meet_below(int s);
   void tiles();
   void fill_squares(const std::string& below);
