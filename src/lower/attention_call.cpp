@@ -296,6 +296,19 @@ class CallWriter {
   Graph to_;
 };
 
+const char* name(MaskForm form) {
+  switch (form) {
+    case MaskForm::none:
+      return "no mask";
+    case MaskForm::causal:
+      return "a causal flag";
+    case MaskForm::boolean:
+      return "a mask of bools";
+    default:
+      return "a mask of numbers";
+  }
+}
+
 std::vector<MaskForm> forms_of(Mask mask, const AttentionSizes& sizes) {
   switch (mask) {
     case Mask::none:
@@ -373,8 +386,10 @@ Result<AttentionCall> write_call(
     const Written shapes = Copier(graph, match, sizes, call.written).run(call.inputs);
     if (sizes.wide) return call;
     CallWriter writer(call.written, shapes, match.scale);
-    for (MaskForm form : forms_of(match.mask_kind, sizes))
+    for (MaskForm form : forms_of(match.mask_kind, sizes)) {
       call.library.push_back(writer.run(form));
+      call.forms.emplace_back(name(form));
+    }
   } catch (const InternalError& error) {
     return no_call(std::string("no call of the library has these shapes: ") + error.what());
   }

@@ -2,6 +2,7 @@
 // sizes of the match or at others.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "fuse/recognize_attention.h"
@@ -16,9 +17,10 @@ struct AttentionSizes {
 };
 
 struct AttentionCall {
-  Graph written;                // q, k transposed, v [, mask] -> the result
-  std::vector<Graph> library;   // the same by scaled_dot_product_attention, in different ways, the best first
-  std::vector<ValueId> inputs;  // of the whole graph
+  Graph written;               // q, k transposed, v [, mask] -> the result
+  std::vector<Graph> library;  // the same by scaled_dot_product_attention, in different ways, the best first
+  std::vector<std::string> forms;  // what tells each of them from the others: "a causal flag"
+  std::vector<ValueId> inputs;     // of the whole graph
 };
 
 AttentionSizes sizes_of(const Graph& graph, const AttentionMatch& match);

@@ -9,15 +9,13 @@
 
 #include "cache/cache.h"
 #include "compile/cuda/device.h"
-#include "gate/attention_proof.h"
-#include "gate/judge.h"
 #include "ir/graph_text.h"
 #include "lower/attention_call.h"
 #include "mlx/mlx.h"
 #include "mlx/version.h"
 #include "pipeline/dump.h"
 #include "pipeline/pipeline.h"
-#include "pipeline/region_runner.h"
+#include "pipeline/prove_attention.h"
 #include "pipeline/steps.h"
 #include "support/options.h"
 #include "tune/evidence.h"
@@ -32,28 +30,6 @@ using Arrays = std::vector<mx::array>;
 
 // Raise it when calls, families or the rule of the proof change.
 constexpr int decision_version = 1;
-
-// The axes of a view that an input of the match is, so that samples lie in memory as the program's do.
-std::vector<int64_t> axes_of_view(const Graph& graph, ValueId v) {
-  const Node* node = graph.producer(v);
-  if (!node || node->op != Op::transpose) return {};
-  return node->attributes.get<std::vector<int64_t>>("axes");
-}
-
-// As numbers of a program: normal ones, and coin flips for a mask of bools.
-mx::array sample(
-    const TensorType& type, const std::vector<int64_t>& axes, double factor, const mx::array& key) {
-  mx::Shape shape(type.shape.begin(), type.shape.end());
-  for (size_t d = 0; d < axes.size(); ++d)
-    shape[static_cast<size_t>(axes[d])] = static_cast<int>(type.shape[d]);
-  auto made = type.dtype == Dtype::bool_
-                  ? mx::random::bernoulli(mx::array(0.75f), shape, key)
-                  : mx::astype(
-                        mx::random::normal(shape, mx::float32, 0.0f, static_cast<float>(factor), key),
-                        to_mlx(type.dtype));
-  mx::eval(made);
-  return axes.empty() ? made : mx::transpose(made, std::vector<int>(axes.begin(), axes.end()));
-}
 
 class Trial {
  public:
@@ -87,12 +63,9 @@ class Trial {
     if (is_timed && take_cached(key)) return std::move(outcome_);
     try {
       const auto form = prove();
-      if (!is_timed) {
-        if (form) use(*form, "not timed");
-        return std::move(outcome_);
-      }
-      if (form) compete(*form);
-      store(key, outcome_.used ? form : std::nullopt);
+      if (form && is_timed) compete(*form);
+      if (form && !is_timed) use(*form, "not timed");
+      if (is_timed) store(key, outcome_.used ? form : std::nullopt);
     } catch (const std::exception& error) {
       // Memory that was not there says nothing about the call: another process tries again.
       outcome_.used = false;
@@ -123,24 +96,24 @@ class Trial {
     return key;
   }
 
-  std::optional<size_t> prove();
-  std::string why_wrong(
-      size_t form,
-      const AttentionCall& call,
-      const std::vector<AttentionFamily>& families,
-      const std::vector<AttentionReferences>& references);
-  std::string why_wrong_at_full_size(size_t form);
+  std::optional<size_t> prove() {
+    inputs_ = sample_inputs(graph_, match(), call_);
+    written_ = plain_(outcome_.region).value_or([this](const Arrays& inputs) {
+      return interpret(call_.written, inputs);
+    });
+    std::random_device entropy;
+    const uint64_t seed = options_.tune.seed ? options_.tune.seed : uint64_t{entropy()} << 32 | entropy();
+    auto proof = prove_attention(graph_, match(), call_, written_, inputs_, seed);
+    outcome_.reason = std::move(proof.reason);
+    outcome_.proof = std::move(proof.text);
+    outcome_.rejected = std::move(proof.rejected);
+    return proof.form;
+  }
   void compete(size_t form);
   std::vector<Timing> timed(std::vector<std::pair<std::string, ArrayFunction>> contenders);
   void use(size_t form, std::string reason);
   bool take_cached(const std::string& key);
   void store(const std::string& key, std::optional<size_t> form);
-  Arrays samples();
-  ArrayFunction as_written() const {
-    return plain_(outcome_.region).value_or([this](const Arrays& inputs) {
-      return interpret(call_.written, inputs);
-    });
-  }
 
   const Graph& graph_;
   const Target& target_;
@@ -148,149 +121,10 @@ class Trial {
   mx::Stream stream_;
   const std::function<std::optional<ArrayFunction>(const Region&)>& plain_;
   AttentionCall call_;
+  Arrays inputs_;
+  ArrayFunction written_;  // as MLX runs it
   AttentionOutcome outcome_;
-  double error_ = 0, written_error_ = 0;
 };
-
-// The first way of calling it that is as right as what is written.
-std::optional<size_t> Trial::prove() {
-  auto small = write_call(graph_, match(), small_sizes(graph_, match()));
-  if (!small) {
-    outcome_.reason = small.errors().at(0).message;
-    return std::nullopt;
-  }
-  std::random_device entropy;
-  const uint64_t seed = options_.tune.seed ? options_.tune.seed : uint64_t{entropy()} << 32 | entropy();
-  const auto families = make_attention_families(small->written, match().scale, seed);
-  std::vector<Result<AttentionReferences>> made(families.size(), Diagnostic{"gate", "not-run", "", {}, ""});
-  parallel_for(static_cast<int64_t>(families.size()), 0, [&](int64_t f, int) {
-    const auto i = static_cast<size_t>(f);
-    made[i] = attention_references(small->written, families[i].inputs);
-  });
-  std::vector<AttentionReferences> references;
-  for (auto& one : made) {
-    if (!one) {
-      outcome_.reason = format(one.errors());
-      return std::nullopt;
-    }
-    references.push_back(std::move(*one));
-  }
-  for (size_t form = 0; form < small->library.size(); ++form) {
-    error_ = written_error_ = 0;
-    std::string why = why_wrong(form, *small, families, references);
-    if (why.empty()) why = why_wrong_at_full_size(form);
-    if (why.empty()) {
-      outcome_.proof = fmt::format(
-          "{} families of inputs; worst error {:.2g} of the values mixed, {:.2g} as written",
-          families.size(),
-          error_,
-          written_error_);
-      return form;
-    }
-    outcome_.rejected.push_back(std::move(why));
-  }
-  outcome_.reason = "its numbers are others";
-  return std::nullopt;
-}
-
-std::string Trial::why_wrong(
-    size_t form,
-    const AttentionCall& call,
-    const std::vector<AttentionFamily>& families,
-    const std::vector<AttentionReferences>& references) {
-  bool decided = false;
-  for (size_t f = 0; f < families.size(); ++f) {
-    auto eager = evaluate(call.written, families[f].inputs);
-    auto got = evaluate(call.library[form], families[f].inputs);
-    if (!eager) return format(eager.errors());
-    if (!got) return format(got.errors());
-    const auto verdict = judge_attention(references[f], eager->at(0), got->at(0));
-    if (!verdict.passed) return families[f].name + ": " + verdict.failure;
-    if (f == 0) decided = verdict.decides;
-    if (!verdict.decides) continue;
-    error_ = std::max(error_, verdict.error);
-    written_error_ = std::max(written_error_, verdict.written_error);
-  }
-  return decided ? "" : families[0].name + ": rounding decides the numbers, they cannot be judged";
-}
-
-// Another kernel may run there: its numbers on the device against what is written with f32 in place of
-// halves.
-std::string Trial::why_wrong_at_full_size(size_t form) {
-  auto sizes = sizes_of(graph_, match());
-  sizes.wide = true;
-  auto wide = write_call(graph_, match(), sizes);
-  if (!wide) return format(wide.errors());
-  const Dtype dtype = graph_.type(match().result).dtype;
-  const double depth =
-      is_half(dtype) ? 0 : static_cast<double>(sizes.keys + graph_.type(match().q).shape.back());
-  const auto unit = static_cast<float>(ulp_at(dtype, 1));
-  const Arrays plain = samples();
-  const ArrayFunction written = as_written();
-  const auto last_key =
-      mx::equal(mx::arange(static_cast<int>(sizes.keys)), mx::array(static_cast<int>(sizes.keys - 1)));
-  auto with_nan = [&](size_t input) {
-    Arrays inputs = plain;
-    auto where = input == 2 ? mx::expand_dims(last_key, 1) : last_key;
-    const auto changed = mx::where(where, mx::array(std::nanf(""), plain[input].dtype()), plain[input]);
-    for (size_t i = 0; i < inputs.size(); ++i)
-      if (call_.inputs[i] == call_.inputs[input]) inputs[i] = changed;
-    return inputs;
-  };
-  for (const auto& [name, inputs] :
-       {std::pair("ordinary", plain),
-        {"NaN in the last key", with_nan(1)},
-        {"NaN in the last value", with_nan(2)}}) {
-    Arrays widened, positive;
-    for (const auto& input : inputs)
-      widened.push_back(input.dtype() == mx::bool_ ? input : mx::astype(input, mx::float32));
-    positive = widened;
-    positive[2] = mx::abs(positive[2]);
-    const auto oracle = interpret(wide->written, widened)[0];
-    const auto magnitude = mx::maximum(interpret(wide->written, positive)[0], mx::array(1e-30f));
-    const auto eager = mx::astype(written(inputs)[0], mx::float32);
-    const auto got = mx::astype(interpret(call_.library[form], inputs)[0], mx::float32);
-    for (const auto& one : {oracle, magnitude, eager, got})
-      mx::eval(one);  // one after the other: each has all scores in memory
-    auto finite =
-        mx::logical_and(mx::isfinite(oracle), mx::logical_and(mx::isfinite(eager), mx::isfinite(got)));
-    auto worst = [&](const mx::array& of) {
-      auto errors = mx::divide(mx::abs(mx::subtract(of, oracle)), magnitude);
-      return mx::max(mx::where(finite, errors, mx::array(0.0f)));
-    };
-    auto other_class = mx::any(mx::not_equal(mx::isfinite(got), mx::isfinite(eager)));
-    auto ours = worst(got), theirs = worst(eager);
-    mx::eval({other_class, ours, theirs});
-    if (other_class.item<bool>()) return fmt::format("{}, at full size: finite in other places", name);
-    const double allowed = 2 * theirs.item<float>() + (4 + depth) * unit;
-    if (!(ours.item<float>() <= allowed))
-      return fmt::format(
-          "{}, at full size: off by {:.3g} of the values mixed, allowed {:.3g}",
-          name,
-          ours.item<float>(),
-          allowed);
-  }
-  return "";
-}
-
-// Scores of a spread of 1, in memory as the program's inputs lie.
-Arrays Trial::samples() {
-  const double width = static_cast<double>(std::max<int64_t>(1, graph_.type(match().q).shape.back()));
-  const double spread = 1 / std::sqrt(std::max(std::fabs(match().scale), 1e-6) * std::sqrt(width));
-  Arrays arrays;
-  for (size_t i = 0; i < call_.inputs.size(); ++i) {
-    const size_t same =
-        std::find(call_.inputs.begin(), call_.inputs.end(), call_.inputs[i]) - call_.inputs.begin();
-    if (same < i) {
-      arrays.push_back(arrays[same]);
-      continue;
-    }
-    const auto& type = call_.written.type(call_.written.inputs[i].value);
-    arrays.push_back(
-        sample(type, axes_of_view(graph_, call_.inputs[i]), i < 2 ? spread : 1, mx::random::key(i + 1)));
-  }
-  return arrays;
-}
 
 std::vector<Timing> Trial::timed(std::vector<std::pair<std::string, ArrayFunction>> functions) {
   // On a GPU calls are timed as programs make them, several to an eval: one alone is all waiting.
@@ -303,7 +137,7 @@ std::vector<Timing> Trial::timed(std::vector<std::pair<std::string, ArrayFunctio
   for (auto& [name, function] : functions)
     contenders.push_back(
         {name,
-         [arrays = samples(), function = function, calls] {
+         [arrays = inputs_, function = function, calls] {
            Arrays outputs;
            for (int call = 0; call < calls; ++call)
              outputs.push_back(function(arrays)[0]);
@@ -322,10 +156,7 @@ std::vector<Timing> Trial::timed(std::vector<std::pair<std::string, ArrayFunctio
 // Against MLX, and, where it beats that, against what the program would be without it: our kernels and MLX's
 // products.
 void Trial::compete(size_t form) {
-  auto running = [](const Graph& graph) {
-    return ArrayFunction([&graph](const Arrays& inputs) { return interpret(graph, inputs); });
-  };
-  const ArrayFunction written = as_written(), library = running(call_.library[form]);
+  const ArrayFunction library = [&](const Arrays& inputs) { return interpret(call_.library[form], inputs); };
   auto beats = [&](std::vector<std::pair<std::string, ArrayFunction>> others) {
     others.emplace_back(library_attention_name, library);
     auto timings = timed(std::move(others));
@@ -334,14 +165,14 @@ void Trial::compete(size_t form) {
     timings.pop_back();
     return !own.failed && beats_all(own, timings, options_.tune.margin);
   };
-  if (!beats({{"eager", written}, {"mx.compile", mx::compile(written)}})) {
+  if (!beats({{"eager", written_}, {"mx.compile", mx::compile(written_)}})) {
     outcome_.reason = "MLX is as fast";
     return;
   }
   CompileOptions without = options_;
   without.library_attention = false;
   without.tune.authors = {};  // nobody is asked about what may never run
-  auto program = Program::build(written, samples(), without);
+  auto program = Program::build(written_, inputs_, without);
   auto call = [program](const Arrays& inputs) { return program->call(inputs); };
   if (!program->plain() && !beats({{"kernels for its parts", call}})) {
     outcome_.reason = "kernels for its parts are as fast";

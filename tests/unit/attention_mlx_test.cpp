@@ -153,8 +153,9 @@ TEST(Attention, RowsThatSeeNothingAreToldApart) {
   EXPECT_FALSE(outcome.used);
   EXPECT_EQ(outcome.reason, "its numbers are others");
   ASSERT_EQ(outcome.rejected.size(), 2u);
-  EXPECT_TRUE(outcome.rejected[0].starts_with("rows that see nothing: ")) << outcome.rejected[0];
-  EXPECT_TRUE(outcome.rejected[1].starts_with("NaN in k: ")) << outcome.rejected[1];
+  EXPECT_TRUE(outcome.rejected[0].starts_with("a mask of bools: rows that see nothing: "))
+      << outcome.rejected[0];
+  EXPECT_TRUE(outcome.rejected[1].starts_with("a mask of numbers: NaN in k: ")) << outcome.rejected[1];
   EXPECT_FALSE(program->plan().regions.empty()) << "what stays as it is written is fused as ever";
 }
 
