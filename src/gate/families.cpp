@@ -128,8 +128,14 @@ std::vector<int64_t> sizes_for(const Kernel& kernel, int64_t elements, size_t va
   return sizes;
 }
 
-// The nearest sizes that a candidate is for.
-std::vector<int64_t> admitted(const Guards& guards, std::vector<int64_t> sizes) {
+std::vector<int64_t> sizes_of_axes(const Kernel& kernel) {
+  std::vector<int64_t> sizes;
+  for (const auto& axis : kernel.axes)
+    sizes.push_back(axis.size);
+  return sizes;
+}
+
+std::vector<int64_t> sizes_admitted(const Guards& guards, std::vector<int64_t> sizes) {
   for (const auto& guard : guards.sizes) {
     auto& size = sizes.at(static_cast<size_t>(guard.axis));
     size = std::clamp(size, guard.least, std::max(guard.least, guard.most));
@@ -150,7 +156,7 @@ FamilyMaker::FamilyMaker(const Kernel& kernel, uint64_t seed, const Guards& guar
 
 void FamilyMaker::add(
     const std::string& name, const Recipe& recipe, const std::vector<int64_t>& sizes, int only_input) {
-  InputFamily family{name, resize(kernel_, admitted(guards_, sizes)), {}};
+  InputFamily family{name, resize(kernel_, sizes_admitted(guards_, sizes)), {}};
   settle_strides(family, families.size());
   const auto index_sizes = gathered_sizes(family.kernel);
   for (size_t b = 0; b < index_sizes.size(); ++b) {

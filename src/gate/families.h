@@ -35,7 +35,7 @@ std::vector<InputFamily> make_constant_families(
 
 // Inputs made to reach arms that all others missed, harder to come by from round to round. Sizes of dynamic
 // axes may exceed those of max_elements.
-constexpr int search_rounds = 5;
+constexpr int search_rounds = 8;
 std::vector<InputFamily> make_search_families(
     const Kernel& kernel,
     uint64_t seed,
@@ -43,6 +43,11 @@ std::vector<InputFamily> make_search_families(
     int64_t max_elements,
     const std::vector<double>& constants,
     const Guards& guards = {});
+
+std::vector<int64_t> sizes_of_axes(const Kernel& kernel);
+
+// The nearest sizes, of all axes, that a candidate is for.
+std::vector<int64_t> sizes_admitted(const Guards& guards, std::vector<int64_t> sizes);
 
 // Elements of the largest iteration space in the kernel.
 int64_t work_of(const Kernel& kernel);

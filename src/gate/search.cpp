@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <set>
 
@@ -10,7 +11,10 @@ namespace autoperfect {
 namespace {
 
 constexpr size_t most_constants = 32;
-constexpr int64_t most_work = int64_t{1} << 22;  // of one family that is about a size
+// Of the families about sizes, a round each: a large one takes as long as hundreds of small ones, so that
+// they come last, the smallest first.
+constexpr int64_t large_work[] = {int64_t{1} << 18, int64_t{1} << 20, int64_t{1} << 22};
+constexpr int64_t most_work = large_work[std::size(large_work) - 1];
 constexpr Recipe listed = {"", FloatPattern::listed, IntegerPattern::listed};
 constexpr Recipe listed_rows = {"", FloatPattern::listed_rows, IntegerPattern::listed};
 
@@ -100,7 +104,8 @@ class Searcher {
     }
   }
 
-  void sizes() {
+  // Those whose work is above `least` and up to `most`.
+  void sizes(int64_t least, int64_t most) {
     std::set<int64_t> wanted;
     for (int64_t size = 1; size < 70; size += size < 33 ? 1 : 4)
       wanted.insert(size);
@@ -114,7 +119,8 @@ class Searcher {
     if (dynamic_axes(kernel_).empty()) return;
     for (int64_t size : wanted) {
       auto chosen = sizes_with(kernel_, size);
-      if (work_of(resize(kernel_, chosen)) > most_work) continue;
+      const int64_t work = work_of(resize(kernel_, chosen));
+      if (work <= least || work > most) continue;
       maker_.add("size " + std::to_string(size), {"", FloatPattern::normal, IntegerPattern::small}, chosen);
     }
   }
@@ -185,7 +191,7 @@ std::vector<InputFamily> make_search_families(
   Searcher searcher(kernel, seed, max_elements, constants, guards);
   switch (round) {
     case 0:
-      searcher.sizes();
+      searcher.sizes(0, max_elements);
       break;
     case 1:
       searcher.magnitudes();
@@ -197,8 +203,13 @@ std::vector<InputFamily> make_search_families(
       searcher.around_constants_alone();
       searcher.around_constants();  // other places
       break;
-    default:
+    case 4:
       searcher.patterns();
+      break;
+    default: {
+      const auto at = static_cast<size_t>(round - 5);
+      searcher.sizes(at == 0 ? max_elements : large_work[at - 1], large_work[at]);
+    }
   }
   return searcher.take();
 }
