@@ -41,6 +41,7 @@ void print_verdict(const Candidate& candidate, const Verdict& verdict) {
   print_families(verdict.families);
   for (const auto& failure : verdict.failures)
     write_output("  " + format(failure) + "\n");
+  if (!verdict.places.empty()) write_output("  computed at " + verdict.places + "\n");
 }
 
 // The gate on every built-in candidate; an error when one of them does not pass.

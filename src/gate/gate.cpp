@@ -35,6 +35,7 @@ void report(Verdict& verdict, FamilyResult result, const std::string& build = ""
         is_memory ? "bad-write" : "wrong-result",
         fmt::format(
             "{}{} (inputs: {}){}", is_memory ? "the kernel " : "", result.failure, result.family, build)));
+    if (verdict.failures.size() == 1) verdict.places = result.places;
   }
   verdict.families.push_back(std::move(result));
 }

@@ -45,13 +45,15 @@ struct FamilyResult {
   bool passed = false;
   double worst_ulp = 0, eager_ulp = 0;  // against the oracle, in units of the output dtype
   double worst_abs = 0;
-  std::string failure;  // first differing element: output, index, expected, got
+  std::string failure;  // first differing element: output, index, expected, got; its statement
+  std::string places;   // of that element, where it is of a program (Origin::places)
 };
 
 struct Verdict {
   bool admitted = false;
   std::vector<FamilyResult> families;
   std::vector<Diagnostic> failures;
+  std::string places;  // of the first failure, for people
   double seconds = 0;
   Isolation level = Isolation::none;
   std::string isolation;              // what the helper process had: "process, rlimits, guard pages, seccomp"

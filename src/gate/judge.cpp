@@ -75,7 +75,7 @@ class OutputJudge {
   std::string run(FamilyResult& result) {
     for (int64_t e = 0; e < got_.type.elements(); ++e) {
       bool good = is_floating(got_.type.dtype) ? float_is_good(e, result) : integer_is_good(e);
-      if (!good) return describe(e);
+      if (!good) return describe(e, result);
     }
     return "";
   }
@@ -145,7 +145,7 @@ class OutputJudge {
     return references_.sign_doubts->of(family_.kernel, family_.inputs)[output_].at(e) != 0;
   }
 
-  std::string describe(int64_t e) {
+  std::string describe(int64_t e, FamilyResult& result) {
     std::string text = fmt::format(
         "%{}{}: expected {}, got {}",
         name(),
@@ -157,7 +157,15 @@ class OutputJudge {
       text +=
           fmt::format(" (off by {:.3g}, {:.3g} ulp)", error, error / ulp_at(got_.type.dtype, oracle_.at(e)));
     }
-    return text + describe_origin(family_.kernel, output_, e);
+    auto origin = origin_of(family_.kernel, output_, e);
+    if (origin.statement.empty()) return text;
+    text += "; " + origin.statement;
+    // Lines of a contract are numbers, those of a program have names of it.
+    if (family_.kernel.lines)
+      result.places = origin.places;
+    else if (!origin.places.empty())
+      text += " computed at " + origin.places;
+    return text;
   }
 
   static std::string format_element(const Tensor& tensor, int64_t e) {

@@ -64,14 +64,13 @@ std::vector<size_t> in_order_of_statements(const Kernel& kernel) {
   return order;
 }
 
-std::string describe_origin(const Kernel& kernel, size_t output, int64_t element) {
+Origin origin_of(const Kernel& kernel, size_t output, int64_t element) {
   BufferId buffer = buffer_of(kernel, output);
   const KernelValue* value = buffer < 0 ? nullptr : value_at(kernel, buffer, element);
-  if (!value) return "";
-  std::string place = place_of(kernel, *value);
-  std::string text = "; " + print_statement(kernel, *value) + (place.empty() ? "" : " computed at " + place);
+  if (!value) return {};
+  Origin origin{print_statement(kernel, *value), place_of(kernel, *value)};
   // What it is made of, nearest first, each line of the program once.
-  std::vector<std::string> places = {place};
+  std::vector<std::string> places = {origin.places};
   std::vector<KernelValueId> open;
   std::vector<bool> seen(kernel.values.size(), false);
   auto add_operands = [&](const KernelValue& of) {
@@ -84,14 +83,14 @@ std::string describe_origin(const Kernel& kernel, size_t output, int64_t element
   add_operands(*value);
   for (size_t next = 0; next < open.size() && places.size() <= most_places; ++next) {
     const auto& part = kernel.values[open[next]];
-    place = place_of(kernel, part);
+    auto place = place_of(kernel, part);
     if (!place.empty() && std::find(places.begin(), places.end(), place) == places.end()) {
-      text += ", %" + part.name + " at " + place;
+      origin.places += (origin.places.empty() ? "%" : ", %") + part.name + " at " + place;
       places.push_back(place);
     }
     add_operands(part);
   }
-  return text;
+  return origin;
 }
 
 }  // namespace autoperfect

@@ -12,8 +12,12 @@ namespace autoperfect {
 // it later.
 std::vector<size_t> in_order_of_statements(const Kernel& kernel);
 
-// "; %y[i,j] = sub %x[i,j], %mean[i] : f32 computed at program.py:12, %mean at program.py:11": the statement
-// that gives this element of an output, and where the values it is made of come from, the nearest first.
-std::string describe_origin(const Kernel& kernel, size_t output, int64_t element);
+struct Origin {
+  std::string statement;  // that gives the element: "%y[i,j] = sub %x[i,j], %mean[i] : f32"
+  // Of the program, where that and the values it is made of come from, the nearest first: "program.py:12,
+  // %mean at program.py:11". For people: it has names and paths of theirs.
+  std::string places;
+};
+Origin origin_of(const Kernel& kernel, size_t output, int64_t element);
 
 }  // namespace autoperfect

@@ -9,12 +9,18 @@
 
 namespace autoperfect {
 
-// Why a candidate went no further: `evidence` is what its author is told, `reason` what explanations say.
+// Why a candidate went no further.
 struct Failure {
   std::string stage;
-  std::string evidence;
+  std::string evidence;  // what its author is told
   bool repairable = true;
-  bool pending = false;  // the answer may still come: another run goes on from there
+  bool pending = false;     // the answer may still come: another run goes on from there
+  std::string places = {};  // lines of the program, which no author sees
+
+  // What explanations say.
+  std::string reason() const {
+    return places.empty() ? evidence : evidence + "  computed at " + places + "\n";
+  }
 };
 
 // Nothing: it is loaded and ready for the gate. `kernel` is the region's, `target` that of this machine.

@@ -113,7 +113,7 @@ std::optional<Failure> prove(
   if (verdict.admitted) return load_proved(contestant);
   bool unable = std::any_of(verdict.failures.begin(), verdict.failures.end(), is_unable);
   life.gate_is_unable = life.gate_is_unable || unable;
-  return Failure{"gate", evidence_of(verdict), !unable};
+  return Failure{"gate", evidence_of(verdict), !unable, false, verdict.places};
 }
 
 }  // namespace autoperfect

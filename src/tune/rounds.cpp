@@ -132,7 +132,7 @@ void Rounds::fail(Open& open, Answer answer, const Failure& failure) {
     again.failed = Repair{answer.contestant.draft->source, failure.stage, failure.evidence};
     ask(open, std::move(again));
   }
-  reject(*open.life, std::move(answer.contestant), failure.evidence, options_.timed);
+  reject(*open.life, std::move(answer.contestant), failure.reason(), options_.timed);
 }
 
 void Rounds::finish_round(Open& open) {

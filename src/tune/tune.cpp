@@ -127,7 +127,7 @@ void Tuner::gate_all() {
   for (auto& [life, contestant, failure] : proposals_) {
     if (!failure) failure = prove(contestant, *life, target_, options_);
     if (failure)
-      reject(*life, std::move(contestant), failure->evidence, keeps());
+      reject(*life, std::move(contestant), failure->reason(), keeps());
     else
       life->admitted.push_back(std::move(contestant));
   }
