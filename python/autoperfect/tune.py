@@ -129,14 +129,15 @@ def gate(kernel, source, language=None, isolation=None, seed=0):
         A ``GateReport``.
 
     Raises:
+        TypeError: the kernel or the source is neither a text nor a path.
         ValueError: the kernel is no KernelIR, or an option is unknown.
         OSError: a file cannot be read.
     """
-    path = _path(source)
+    path = _path(source, "source")
     if language is None:
         language = _LANGUAGES.get(path.suffix, "") if path else ""
     text = path.read_text() if path else source
-    contract = _path(kernel)
+    contract = _path(kernel, "kernel")
     request = _request(drafts=[(language, text)], isolation=isolation, seed=seed)
     row = _core.tune_kernels([contract.read_text() if contract else kernel], request)[0]
     written = [attempt for attempt in row["attempts"] if attempt["round"] == 1]
@@ -146,10 +147,12 @@ def gate(kernel, source, language=None, isolation=None, seed=0):
     return GateReport(**{name: written[0][name] for name in names}, baselines=row["baselines"], text=row["text"])
 
 
-def _path(text):
+def _path(text, what):
     """A path, or None for a text of several lines."""
     if isinstance(text, os.PathLike):
         return pathlib.Path(text)
+    if not isinstance(text, str):
+        raise TypeError(f"[gate] {what} is a text or a path, not {type(text).__name__}.")
     return None if "\n" in text else pathlib.Path(text)
 
 

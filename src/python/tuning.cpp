@@ -16,7 +16,15 @@ namespace {
 
 template <class T>
 void read(const nb::dict& request, const char* name, T& value) {
-  if (request.contains(name)) value = nb::cast<T>(request[name]);
+  if (!request.contains(name)) return;
+  try {
+    value = nb::cast<T>(request[name]);
+  } catch (const std::bad_cast&) {
+    auto given = nb::cast<std::string>(nb::repr(request[name]));
+    constexpr size_t longest = 60;
+    if (given.size() > longest) given = given.substr(0, longest) + "...";
+    throw nb::type_error(("[tune] " + std::string(name) + " cannot be " + given + ".").c_str());
+  }
 }
 
 // KeyboardInterrupt leaves the loop as Python raised it.
