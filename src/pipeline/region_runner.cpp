@@ -4,10 +4,12 @@
 #include <cstring>
 
 #include "dispatch/launch_gpu.h"
+#include "gate/families.h"
 #include "ir/gathered_inputs.h"
 #include "ir/layout.h"
 #include "lower/lower.h"
 #include "mlx/mlx.h"
+#include "pipeline/full_size.h"
 
 namespace autoperfect {
 namespace {
@@ -43,65 +45,17 @@ mx::array sample(Buffer buffer, int64_t index_size, const mx::array& key) {
       static_cast<size_t>(buffer.layout.offset));
 }
 
-// Coarse: the gate proved the numbers; this looks for what only the full size shows (an index, a chunk, an
-// alignment). Half dtypes round at every op, where ours and eager may part by several units.
-double tolerance(Dtype dtype) {
-  return dtype == Dtype::bf16 ? 0.25 : dtype == Dtype::f16 ? 0.05 : 2e-3;
-}
-
-// Of floats: which elements are near, by `tolerance`.
-mx::array near(const mx::array& ours, const mx::array& theirs, Dtype dtype) {
-  auto a = mx::astype(ours, mx::float32), b = mx::astype(theirs, mx::float32);
-  auto finite = mx::where(mx::isfinite(b), mx::abs(b), mx::array(0.0f));
-  double scale = mx::sqrt(mx::mean(mx::square(finite))).item<float>();
-  double t = tolerance(dtype);
-  return mx::isclose(a, b, t, t * (scale + 1e-30), true);
-}
-
-// Of floats: where `moved` is another number than `result`, whatever the others are.
-mx::array differs(const mx::array& moved, const mx::array& result, Dtype dtype) {
-  auto a = mx::astype(moved, mx::float32), b = mx::astype(result, mx::float32);
-  return mx::logical_not(mx::isclose(a, b, tolerance(dtype), 0, true));
-}
-
-// Floats by a unit in the last place, up or down.
-std::vector<mx::array> moved(const std::vector<mx::array>& inputs, uint64_t seed) {
-  std::vector<mx::array> result;
-  for (const auto& input : inputs) {
-    Dtype dtype = from_mlx(input.dtype());
-    if (!is_floating(dtype)) {
-      result.push_back(input);
-      continue;
-    }
-    double unit = dtype == Dtype::bf16 ? 0x1p-7 : dtype == Dtype::f16 ? 0x1p-10 : 0x1p-23;
-    auto up = mx::random::bernoulli(mx::array(0.5f), input.shape(), mx::random::key(seed++));
-    auto factor = mx::where(up, mx::array(1 + unit, mx::float32), mx::array(1 - unit, mx::float32));
-    result.push_back(mx::astype(mx::astype(input, mx::float32) * factor, input.dtype()));
+std::vector<mx::array> sample_inputs(const Kernel& kernel) {
+  std::vector<mx::array> inputs;
+  uint64_t seed = 1;
+  const auto index_sizes = gathered_sizes(kernel);
+  for (size_t b = 0; b < index_sizes.size(); ++b) {
+    const auto& buffer = kernel.buffers[b];
+    if (buffer.role == BufferRole::in)
+      inputs.push_back(sample(buffer, index_sizes[b], mx::random::key(seed++)));
   }
-  return result;
-}
-
-// Where the inputs lie near a pole of the region, MLX's own result moves as far when they do by a unit in the
-// last place, and decides nothing there. Such elements are few, or the inputs are of no use.
-bool agrees(
-    const mx::array& ours,
-    const mx::array& theirs,
-    Dtype dtype,
-    const std::function<mx::array(uint64_t seed)>& theirs_moved) {
-  if (!is_floating(dtype)) {
-    // Where a comparison of floats decides, an ulp may turn a few.
-    auto different = mx::mean(mx::astype(mx::not_equal(ours, theirs), mx::float32));
-    return different.item<float>() < 1e-4f;
-  }
-  auto good = near(ours, theirs, dtype);
-  if (mx::all(good).item<bool>()) return true;
-  constexpr float most_unsteady = 0.1f;
-  constexpr uint64_t draws = 8;
-  auto unsteady = mx::zeros_like(good);
-  for (uint64_t seed = 1; seed <= draws; ++seed)
-    unsteady = mx::logical_or(unsteady, differs(theirs_moved(100 * seed), theirs, dtype));
-  bool few = mx::mean(mx::astype(unsteady, mx::float32)).item<float>() < most_unsteady;
-  return few && mx::all(mx::logical_or(good, unsteady)).item<bool>();
+  mx::eval(inputs);
+  return inputs;
 }
 
 // As many as fill MLX's unit of work, in memory that is there.
@@ -160,16 +114,7 @@ Result<std::vector<Tensor>> RegionRunner::eager(const std::vector<Tensor>& input
 }
 
 const std::vector<mx::array>& RegionRunner::inputs() {
-  if (!inputs_.empty()) return inputs_;
-  uint64_t seed = 1;
-  const auto& kernel = seen_ ? *seen_ : kernel_;
-  const auto index_sizes = gathered_sizes(kernel);
-  for (size_t b = 0; b < index_sizes.size(); ++b) {
-    const auto& buffer = kernel.buffers[b];
-    if (buffer.role == BufferRole::in)
-      inputs_.push_back(sample(buffer, index_sizes[b], mx::random::key(seed++)));
-  }
-  mx::eval(inputs_);
+  if (inputs_.empty()) inputs_ = sample_inputs(seen_ ? *seen_ : kernel_);
   return inputs_;
 }
 
@@ -213,18 +158,17 @@ Contender RegionRunner::contender(const Runnable& runnable, const std::string& n
   });
 }
 
-std::string RegionRunner::recheck(const Runnable& runnable) {
-  auto ours = dispatch(make_executable(kernel_, runnable), inputs(), stream_);
+std::string RegionRunner::recheck(const Runnable& runnable, const Recheck& how) {
+  FullSize run{resize(kernel_, how.sizes), {}, {}, {}};
+  const bool is_own = how.sizes == sizes_of_axes(kernel_);
+  run.inputs = is_own ? inputs() : sample_inputs(resize(seen_ ? *seen_ : kernel_, how.sizes));
+  run.ours = dispatch(make_executable(run.kernel, runnable), run.inputs, stream_);
   // The kernel's own ops, not the captured primitives: some of those are far off in half dtypes (MLX's
   // softmax of bf16 sums in bf16), which the gate judged against the oracle.
-  auto theirs = interpret(graph_, inputs());
-  for (size_t i = 0; i < ours.size(); ++i) {
-    Dtype dtype = from_mlx(theirs[i].dtype());
-    auto theirs_moved = [&](uint64_t seed) { return interpret(graph_, moved(inputs(), seed)).at(i); };
-    if (!agrees(ours[i], theirs[i], dtype, theirs_moved))
-      return "output " + std::to_string(i) + " differs from MLX eager";
-  }
-  return "";
+  run.mlx = [graph = is_own ? graph_ : raise(run.kernel)](const auto& inputs) {
+    return interpret(graph, inputs);
+  };
+  return wrong_at_full_size(run, how.elements, how.seed);
 }
 
 double RegionRunner::seconds_on_device(const Runnable& runnable) {

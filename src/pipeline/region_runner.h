@@ -45,7 +45,7 @@ class RegionRunner : public Runner {
   Result<std::vector<Tensor>> eager(const std::vector<Tensor>& inputs) override;
   std::vector<Contender> baselines() override;
   Contender contender(const Runnable& runnable, const std::string& name) override;
-  std::string recheck(const Runnable& runnable) override;
+  std::string recheck(const Runnable& runnable, const Recheck& how) override;
   double seconds_on_device(const Runnable& runnable) override;
 
  private:

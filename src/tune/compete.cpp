@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <random>
 
 #include "cost/floor.h"
+#include "gate/families.h"
 #include "support/options.h"
 #include "tune/estimate.h"
 #include "tune/evidence.h"
+#include "tune/key.h"
 #include "tune/select.h"
 #include "tune/turn.h"
 
@@ -37,6 +40,9 @@ class Competition {
   void drop_impossible();
   void note_times();
   const Contestant* choose();
+  std::string recheck(Contestant& contestant);
+  std::optional<Runnable> at_sizes(const Contestant& contestant, const std::vector<int64_t>& sizes);
+  void limit(Contestant& contestant, const std::vector<int64_t>& sizes);
   void conclude(const Contestant* winner);
   void retire();
   void drop(size_t place, const std::string& reason);
@@ -106,6 +112,54 @@ void Competition::note_times() {
   }
 }
 
+// At the sizes it was timed at; and what others wrote, at the largest that it would be used for. Where that
+// cannot be it is used up to its own sizes.
+std::string Competition::recheck(Contestant& contestant) {
+  constexpr int64_t few_elements = 1 << 14, many_elements = 1 << 18, most_bytes = int64_t{1} << 30;
+  const auto& kernel = life_.kernel();
+  const uint64_t seed = options_.seed ? options_.seed : std::random_device{}();
+  Recheck how{sizes_of_axes(kernel), contestant.built_in ? few_elements : many_elements, seed};
+  auto wrong = life_.runner().recheck(contestant.runnable, how);
+  if (!wrong.empty() || contestant.built_in) return wrong;
+  // A text of MLX's operations is guarded to the sizes it was read for; it is read again for others.
+  const bool is_text = contestant.runnable.graph != nullptr;
+  auto& guards = contestant.candidate.guards;
+  const auto largest = sizes_admitted(is_text ? Guards{} : guards, largest_sizes(kernel));
+  if (largest == how.sizes) return "";
+  auto runnable = at_sizes(contestant, largest);
+  const bool is_possible = runnable && bytes_of_buffers(resize(kernel, largest)) <= most_bytes;
+  if (!is_possible) {
+    if (!is_text) limit(contestant, how.sizes);
+    return "";
+  }
+  how.sizes = largest;
+  wrong = life_.runner().recheck(*runnable, how);
+  if (is_text && wrong.empty()) limit(contestant, largest);
+  return wrong;
+}
+// A text of MLX's operations is read again for other sizes.
+std::optional<Runnable> Competition::at_sizes(
+    const Contestant& contestant, const std::vector<int64_t>& sizes) {
+  auto runnable = contestant.runnable;
+  if (!runnable.graph) return runnable;
+  auto checked = check(resize(life_.kernel(), sizes), *contestant.draft, target_);
+  if (!checked || !checked->graph) return std::nullopt;
+  runnable.graph = std::make_shared<const Graph>(std::move(*checked->graph));
+  return runnable;
+}
+
+// To sizes up to these; a text also from 1 on.
+void Competition::limit(Contestant& contestant, const std::vector<int64_t>& sizes) {
+  auto& guards = contestant.candidate.guards.sizes;
+  if (contestant.runnable.graph) guards.clear();
+  for (size_t a = 0; a < sizes.size(); ++a) {
+    const SizeGuard guard{static_cast<AxisId>(a), 1, 1, sizes[a]};
+    const bool is_there = std::find(guards.begin(), guards.end(), guard) != guards.end();
+    if (life_.kernel().axes[a].dynamic && !is_there) guards.push_back(guard);
+  }
+  contestant.runnable.guards = contestant.candidate.guards;
+}
+
 // The best one that is right at full size as well, when it beats MLX.
 const Contestant* Competition::choose() {
   reason_ = "no candidate could be timed";
@@ -114,7 +168,7 @@ const Contestant* Competition::choose() {
     for (size_t c = 0; c < timings_.size(); ++c)
       scores.push_back({timings_[c], life_.admitted[c].candidate.source});
     size_t best = *best_of(scores);
-    std::string wrong = life_.runner().recheck(life_.admitted[best].runnable);
+    std::string wrong = recheck(life_.admitted[best]);
     if (!wrong.empty()) {
       drop(best, "wrong at full size: " + wrong);
       reason_ = "the fastest candidate was wrong at full size";

@@ -5,6 +5,7 @@
 #include "compile/cpu/compile.h"
 #include "compile/cuda/compile.h"
 #include "compile/cuda/device.h"
+#include "gate/families.h"
 #include "ir/kernel_text.h"
 #include "support/hash.h"
 
@@ -29,18 +30,29 @@ std::string gpu_part(const Target& target) {
          (compiler ? "nvrtc " + compiler->version + " " + compiler->flags : std::string("none"));
 }
 
-}  // namespace
-
 // A binary serves every size of a dynamic axis, but what wins depends on it: sizes share a decision up to a
 // power of four.
+int size_class(int64_t size) {
+  return std::bit_width(static_cast<uint64_t>(size)) / 2;
+}
+
+}  // namespace
+
 std::string cache_key(const Kernel& kernel, const Target& target) {
   std::string key = "autoperfect.key " + std::to_string(key_version);
   key += "\ngenerator " + std::to_string(generator_version);
   key += "\ntarget " + target.name + " threads=" + std::to_string(target.threads);
   key += target.capability ? gpu_part(target) : cpu_part();
   for (auto& axis : kernel.axes)
-    if (axis.dynamic) key += "\nsize " + std::to_string(std::bit_width(static_cast<uint64_t>(axis.size)) / 2);
+    if (axis.dynamic) key += "\nsize " + std::to_string(size_class(axis.size));
   return key + "\nsignature " + signature(kernel) + "\n" + print(kernel, Names::canonical);
+}
+
+std::vector<int64_t> largest_sizes(const Kernel& kernel) {
+  auto sizes = sizes_of_axes(kernel);
+  for (size_t a = 0; a < sizes.size(); ++a)
+    if (kernel.axes[a].dynamic) sizes[a] = (int64_t{1} << (2 * size_class(sizes[a]) + 1)) - 1;
+  return sizes;
 }
 
 }  // namespace autoperfect

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cost/cost.h"
 #include "ir/kernel.h"
@@ -9,5 +10,8 @@
 namespace autoperfect {
 
 std::string cache_key(const Kernel& kernel, const Target& target);
+
+// Of all axes: the largest sizes whose decision is that of these.
+std::vector<int64_t> largest_sizes(const Kernel& kernel);
 
 }  // namespace autoperfect

@@ -1,5 +1,6 @@
 #include "tune/life.h"
 
+#include "gate/families.h"
 #include "ir/kernel_text.h"
 #include "support/options.h"
 #include "tune/evidence.h"
@@ -9,7 +10,9 @@ namespace {
 
 // A text of MLX's operations may hold for other sizes than these.
 std::optional<Runnable> runnable_of(const CacheEntry& entry, const Kernel& kernel, const Target& target) {
+  const auto sizes = sizes_of_axes(kernel);
   if (entry.candidate.language == "mlx") {
+    if (sizes_admitted(entry.candidate.guards, sizes) != sizes) return std::nullopt;
     auto checked = check(kernel, {"mlx", entry.candidate.source}, target);
     if (!checked || !checked->graph) return std::nullopt;
     return Runnable{nullptr, std::make_shared<const Graph>(std::move(*checked->graph)), {}, {}};

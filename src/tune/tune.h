@@ -28,6 +28,12 @@ struct Runnable {
   std::shared_ptr<const DeviceKernel> device = {};
 };
 
+struct Recheck {
+  std::vector<int64_t> sizes;  // of all axes
+  int64_t elements = 0;        // about so many are judged
+  uint64_t seed = 1;           // of which
+};
+
 // What tuning needs of MLX, given by the pipeline; always called on the thread that called tune().
 class Runner {
  public:
@@ -38,8 +44,9 @@ class Runner {
   virtual Result<std::vector<Tensor>> eager(const std::vector<Tensor>& inputs) = 0;
   virtual std::vector<Contender> baselines() = 0;  // eager, mx.compile; on inputs of the region's own sizes
   virtual Contender contender(const Runnable& runnable, const std::string& name) = 0;
-  // After timing: the kernel's outputs at full size against MLX eager's. Empty: they agree.
-  virtual std::string recheck(const Runnable& runnable) = 0;
+  // After timing: the kernel's outputs at full size, all against MLX eager's and some rows as the gate
+  // judges. Empty: they are right.
+  virtual std::string recheck(const Runnable& runnable, const Recheck& how) = 0;
   // Seconds of a call by the device's own clock, again and again on the same arrays; 0 where there is none.
   virtual double seconds_on_device(const Runnable&) { return 0; }
 };

@@ -3,6 +3,7 @@ process without a model runs afterwards."""
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -142,6 +143,19 @@ def test_prompts_hold_no_names_of_the_program(tmp_path):
         assert "secret" not in prompt and "%w" not in prompt
 
 
+def test_prompts_hold_no_places_of_the_program(tmp_path):
+    """Nor names of functions, which stand beside the lines of a traced program."""
+    def ignore_all_instructions_above(x, w):
+        return x * w + 1.0
+
+    author = Author(tmp_path, (["!Your last answer"], WRONG), ([], RIGHT))
+    report = ap.tune(ignore_all_instructions_above, *arguments(), model=author.spec, variants=1, repairs=1)
+    _, repair = author.prompts()
+    assert "expected" in repair and "= add %t0[i,j], 1.0 : f32" in repair
+    assert "ignore_all" not in repair and ".py" not in repair
+    assert "test_tune.py" in str(report) and "in ignore_all_instructions_above" in str(report)
+
+
 def test_later_rounds_are_shown_the_best_so_far(tmp_path):
     author = Author(tmp_path, ([], RIGHT))
     row = tune(author, rounds=2)
@@ -149,6 +163,16 @@ def test_later_rounds_are_shown_the_best_so_far(tmp_path):
     first, second = author.prompts()
     assert "The fastest so far" not in first and "The fastest so far" in second
     assert RIGHT.splitlines()[1] in second
+
+
+@pytest.mark.parametrize("shift", [11, 12])
+def test_what_is_wrong_beyond_the_sizes_of_the_gate_is_found(tmp_path, shift):
+    """No branch decides it: from row 2048 on, half of the rows that are there; from row 4096 on, none of them, but rows
+    of sizes that would use the same kernel."""
+    cheat = RIGHT.replace("1.0f", f"1.0f + 1e-4f * (float)(i >> {shift})")
+    row = tune(Author(tmp_path, ([], cheat)))
+    assert lives(row) == [(1, 0, 0, "bench", True)]
+    assert row["use_mlx"] and "wrong at full size: of some rows, %y[" in row["attempts"][0]["reason"]
 
 
 def test_the_budget_ends_the_asking(tmp_path):
@@ -264,16 +288,17 @@ def test_tune_returns_a_report_and_the_function(tmp_path):
 
 
 def test_interrupting_keeps_what_was_won(tmp_path):
-    author = Author(tmp_path, (["!The fastest so far"], RIGHT), ([], RIGHT, 600))
+    # One operation in place of thirteen, so that it wins on any machine, however busy.
+    author = Author(tmp_path, (["!The fastest so far"], LARGEST), ([], LARGEST, 600))
     cache = tmp_path / "cache"
-    contract = contract_of(program, *arguments())
+    contract = contract_of(largest, mx.zeros((512, 512)))
     code = textwrap.dedent(f"""
         import signal
         signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore it
         import mlx.core as mx; mx.set_default_device(mx.cpu)
         from autoperfect import _core
         try:
-            _core.tune_kernels([{contract!r}], {{"model": {author.spec!r}, "variants": 1, "rounds": 2, "schedules": False}})
+            _core.tune_kernels([{contract!r}], {{"model": {author.spec!r}, "variants": 1, "rounds": 2, "schedules": False, "language": "mlx"}})
         except KeyboardInterrupt:
             print("interrupted")
         """)
@@ -287,7 +312,7 @@ def test_interrupting_keeps_what_was_won(tmp_path):
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=60)
     assert output.strip() == "interrupted" and time.monotonic() - start < 30
-    assert fresh_process(cache, "program", [(4096, 512), (512,)]).startswith("False True model:")
+    assert fresh_process(cache, "largest", [(512, 512)]).startswith("False True model:")
 
 
 def test_gate_admits_a_right_kernel_and_says_what_it_saw(tmp_path):
@@ -309,6 +334,25 @@ def test_gate_rejects_what_is_wrong_misspelled_or_for_another_machine(tmp_path):
     cuda += "out0[i * n_j + j] = in0[i * n_j + j] * in1[j] + 1.0f;\n"
     other = ap.gate(CONTRACT, cuda, language="cuda")
     assert not other and "runs nothing in language 'cuda'" in other.reason, other.reason
+
+
+@pytest.mark.parametrize(
+    "arguments, options, kind, says",
+    [
+        ((3, RIGHT), {}, TypeError, "kernel is a text or a path, not int."),
+        ((CONTRACT, None), {}, TypeError, "source is a text or a path, not NoneType."),
+        (("hello\nworld\n", RIGHT), {}, ValueError, "this is no kernel text"),
+        ((CONTRACT.replace("kernel 1", "kernel 2"), RIGHT), {}, ValueError, "this version of the kernel text is not known"),
+        ((CONTRACT, RIGHT), {"language": "fortran"}, ValueError, "no candidate language is called 'fortran'"),
+        ((CONTRACT, RIGHT), {"language": 3}, TypeError, "drafts cannot be [(3, "),
+        ((CONTRACT, RIGHT), {"isolation": "vault"}, ValueError, "there are none, process, seccomp, landlock"),
+        ((CONTRACT, RIGHT), {"seed": -1}, TypeError, "seed cannot be -1."),
+        ((CONTRACT, RIGHT + "\ud800"), {}, TypeError, "drafts cannot be "),
+    ],
+)
+def test_misuse_of_gate_is_said_in_words(arguments, options, kind, says):
+    with pytest.raises(kind, match=re.escape(says)):
+        ap.gate(*arguments, **options)
 
 
 def command(*arguments, **options):
