@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -17,6 +16,7 @@
 #include "pipeline/pipeline.h"
 #include "pipeline/prove_attention.h"
 #include "pipeline/steps.h"
+#include "support/mlx_settings.h"
 #include "support/options.h"
 #include "tune/evidence.h"
 #include "tune/select.h"
@@ -85,9 +85,8 @@ class Trial {
         target_.name,
         target_.threads,
         target_.capability ? cuda_driver_version() : 0);
-    // What MLX's own numbers and kernels hang on there.
-    for (const char* name : {"MLX_ENABLE_TF32", "MLX_CUDA_USE_CUDNN_SDPA"})
-      if (const char* value = std::getenv(name)) key += fmt::format("{}={}\n", name, value);
+    for (const auto& setting : mlx_settings())
+      key += setting + "\n";
     for (ValueId v : call_.inputs)
       key += fmt::format("axes [{}]\n", fmt::join(axes_of_view(graph_, v), ", "));
     key += print(call_.written);

@@ -2,8 +2,11 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 #include <mutex>
 #include <set>
+
+#include "support/mlx_settings.h"
 
 namespace autoperfect {
 
@@ -72,22 +75,34 @@ std::vector<EnvironmentRow> environment_rows() {
   };
 }
 
-std::vector<std::string> plain_environment() {
-  std::vector<std::string> lines;
-  for (const char* name : {"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ"}) {
+namespace {
+
+// Those that are set, "NAME=value" each.
+void append_variables(std::vector<std::string>& lines, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
     auto value = variable(name, "");
     if (!value.empty()) lines.push_back(std::string(name) + "=" + value);
   }
+}
+
+}  // namespace
+
+std::vector<std::string> plain_environment() {
+  std::vector<std::string> lines;
+  append_variables(lines, {"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ"});
   return lines;
 }
 
 std::vector<std::string> gpu_environment() {
   auto lines = plain_environment();
-  for (const char* name :
-       {"LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_PATH", "CUDA_HOME"}) {
-    auto value = variable(name, "");
-    if (!value.empty()) lines.push_back(std::string(name) + "=" + value);
-  }
+  append_variables(
+      lines, {"LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_PATH", "CUDA_HOME"});
+  return lines;
+}
+
+std::vector<std::string> mlx_settings() {
+  std::vector<std::string> lines;
+  append_variables(lines, {"MLX_ENABLE_TF32", "MLX_CUDA_USE_CUDNN_SDPA"});
   return lines;
 }
 
