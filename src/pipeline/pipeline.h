@@ -68,7 +68,6 @@ struct WholeDecision {
 };
 
 struct Steps;  // of a call, see steps.h
-struct KernelChoice;
 
 // One traced program for fixed input types. Immutable once built; call() may run on several threads.
 class Program {
@@ -107,7 +106,7 @@ class Program {
   void tune_strided(const TuneOptions& options, const std::vector<mlx::core::array>& arguments);
   ArrayFunction plain_function(const Region& region, const Kernel& kernel) const;
   void link();
-  std::shared_ptr<const Steps> steps_with(const std::vector<KernelChoice>& kernels) const;
+  ArrayFunction as_captured() const;
   std::vector<mlx::core::array> with_constants(const std::vector<mlx::core::array>& arguments) const;
   void choose_way(const CompileOptions& options, const std::vector<mlx::core::array>& arguments);
 

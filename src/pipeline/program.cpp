@@ -206,7 +206,13 @@ ArrayFunction Program::plain_function(const Region& region, const Kernel& kernel
   };
 }
 
-std::shared_ptr<const Steps> Program::steps_with(const std::vector<KernelChoice>& kernels) const {
+void Program::link() {
+  std::vector<KernelChoice> kernels;
+  for (size_t r = 0; r < executables_.size(); ++r)
+    if (executables_[r]) kernels.push_back({&plan_.regions[r], executables_[r]});
+  for (const auto& attention : attentions_)
+    if (attention.used) kernels.push_back({&attention.region, attention.executable});
+  sources_ = find_sources(canonical_);
   auto steps = make_steps(
       captured_,
       canonical_,
@@ -215,17 +221,7 @@ std::shared_ptr<const Steps> Program::steps_with(const std::vector<KernelChoice>
       input_values(canonical_, captured_.graph),
       canonical_.graph.outputs);
   if (!steps) throw InternalError("link: " + format(steps.errors()));
-  return std::make_shared<const Steps>(std::move(*steps));
-}
-
-void Program::link() {
-  std::vector<KernelChoice> kernels;
-  for (size_t r = 0; r < executables_.size(); ++r)
-    if (executables_[r]) kernels.push_back({&plan_.regions[r], executables_[r]});
-  for (const auto& attention : attentions_)
-    if (attention.used) kernels.push_back({&attention.region, attention.executable});
-  sources_ = find_sources(canonical_);
-  steps_ = steps_with(kernels);
+  steps_ = std::make_shared<const Steps>(std::move(*steps));
 }
 
 std::vector<mx::array> Program::call(const std::vector<mx::array>& arguments) const {

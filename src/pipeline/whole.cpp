@@ -21,7 +21,7 @@ namespace {
 namespace mx = mlx::core;
 using Arrays = std::vector<mx::array>;
 
-constexpr int key_version = 1;  // raised when programs run, or are timed, in another way
+constexpr int key_version = 2;  // raised when programs run, or are timed, in another way
 constexpr double margin = 0.03;
 constexpr double longest_call = 0.25;  // seconds: a program that takes longer is not bound by what calls cost
 
@@ -172,25 +172,38 @@ WholeDecision decide_whole(const std::string& key, const ProgramWays& ways, cons
   return decision;
 }
 
+// The program as it was captured, op by op: what canonicalization made of it would be another program for
+// mx.compile.
+ArrayFunction Program::as_captured() const {
+  const auto& graph = captured_.graph;
+  std::vector<ValueId> inputs;
+  for (const auto& input : graph.inputs)
+    inputs.push_back(input.value);
+  const auto same = identity_of(graph);
+  auto made = make_steps(captured_, same, find_sources(same), {}, inputs, graph.outputs);
+  if (!made) throw InternalError("whole: " + format(made.errors()));
+  return [this, steps = std::make_shared<const Steps>(std::move(*made))](const Arrays& given) {
+    return run_steps(*steps, captured_, captured_.graph, given, stream_);
+  };
+}
+
 // On the CPU programs are as fast as their parts: nothing overlaps, and mx.compile is not faster than eager
 // MLX.
 void Program::choose_way(const CompileOptions& options, const Arrays& arguments) {
   bool runs_kernels = options.region_code == RegionCode::tuned || options.region_code == RegionCode::untimed;
   if (!target_ || !runs_kernels || !(target_->capability || options.time_whole)) return;
-  auto run = [this](std::shared_ptr<const Steps> steps) -> ArrayFunction {
-    return [this, steps = std::move(steps)](const Arrays& given) {
-      return run_steps(*steps, captured_, canonical_.graph, given, stream_);
-    };
+  ArrayFunction with_kernels = [this](const Arrays& given) {
+    return run_steps(*steps_, captured_, canonical_.graph, given, stream_);
   };
   bool calls_library = std::any_of(
       attentions_.begin(), attentions_.end(), [](const auto& attention) { return attention.used; });
   ProgramWays ways;
-  ways.eager = run(steps_with({}));
+  ways.eager = as_captured();
   ways.compiled = mx::compile(ways.eager);
   if (!plain_)
-    ways.ours = run(steps_);
+    ways.ours = with_kernels;
   else if (calls_library)
-    ways.ours = mx::compile(run(steps_));
+    ways.ours = mx::compile(with_kernels);
   whole_.way = ways.ours ? Way::ours : Way::compiled;
   bool timed = options.region_code == RegionCode::tuned && options.tune.timed;
   if (timed && may_be_timed(captured_.graph, arguments))

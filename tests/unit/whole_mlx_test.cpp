@@ -155,5 +155,26 @@ TEST(Whole, AProgramRunsTheWayThatWasChosenWithTheSameNumbers) {
   EXPECT_NE(explain(*program).find("the whole program runs "), std::string::npos);
 }
 
+TEST(Whole, WithoutKernelsAProgramRunsAsItWasCaptured) {
+  CompileOptions options;
+  options.time_whole = true;
+  options.strict = true;
+  options.fuse.can_generate = [](const Graph&, const Region&) { return false; };
+  const auto table = mx::arange(0.0, 96.0, mx::float32);  // a constant of the program
+  mx::eval(table);
+  auto fn = [&](const Arrays& arrays) {
+    auto sorted = mx::sort(arrays[0], -1);
+    return Arrays{mx::take(table, mx::argsort(sorted, -1)), mx::transpose(sorted), arrays[0]};
+  };
+  Arrays arrays = {mx::random::normal({64, 96}, mx::random::key(1))};
+  auto program = Program::build(fn, arrays, options);
+  EXPECT_TRUE(program->plain());
+  EXPECT_NE(program->whole().way, Way::ours);
+  auto ours = program->call(arrays), theirs = fn(arrays);
+  ASSERT_EQ(ours.size(), theirs.size());
+  for (size_t i = 0; i < ours.size(); ++i)
+    EXPECT_TRUE(mx::array_equal(ours[i], theirs[i]).item<bool>()) << i;
+}
+
 }  // namespace
 }  // namespace autoperfect
