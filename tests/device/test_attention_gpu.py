@@ -51,7 +51,9 @@ def seconds(function, *arguments, calls=20, rounds=5):
 def check(function, *arguments):
     """As near to the same in f32 as eager is, and NaN where that is."""
     fast = ap.compile(function)
+    start = time.perf_counter()
     ours, theirs = fast(*arguments), function(*arguments)
+    print(f"compiled in {time.perf_counter() - start:.1f} s", flush=True)
     right = function(*(x.astype(mx.float32) if mx.issubdtype(x.dtype, mx.floating) else x for x in arguments))
     assert ours.dtype == theirs.dtype and ours.shape == theirs.shape
 
@@ -69,7 +71,7 @@ def test_halves_run_in_the_library():
         arguments = tensors(dtype, SHAPE, SHAPE, SHAPE)
         fast = check(attend, *arguments)
         text = explanation(fast, *arguments)
-        print(text)
+        print(text, flush=True)
         assert RUNS in text
         library = lambda q, k, v: mx.fast.scaled_dot_product_attention(q, k, v, scale=q.shape[-1] ** -0.5)
         for name, function in [
@@ -120,7 +122,7 @@ def test_shared_heads_and_what_is_around():
     weights[2] = weights[2][:, :256]
     fast = check(block, x, *weights)
     text = explanation(fast, x, *weights)
-    print(text)
+    print(text, flush=True)
     assert RUNS in text
     assert kernels(fast) >= 1
     again = ap.compile(lambda *a: block(*a))
@@ -136,6 +138,7 @@ except ImportError:  # a GPU machine need not have it
     pass
 
 if __name__ == "__main__":
+    print(f"started, MLX {mx.__version__}", flush=True)
     if not mx.is_available(mx.gpu):
         sys.exit(NO_GPU)
     failed = 0
