@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <filesystem>
 
 #include "support/landlock.h"
 
@@ -22,6 +23,22 @@ bool has_seccomp() {
   return false;
 #endif
 }
+
+// Of the shared object this is in, or of the program.
+std::string find_own_folder() {
+  Dl_info info;
+  if (!dladdr(reinterpret_cast<void*>(&has_seccomp), &info) || !info.dli_fname) return "";
+  // Of a program dladdr gives argv[0].
+  bool is_program = std::string_view(info.dli_fname).find(".so") == std::string_view::npos;
+  std::error_code failed;
+  auto path = is_program ? std::filesystem::read_symlink("/proc/self/exe", failed)
+                         : std::filesystem::absolute(info.dli_fname, failed);
+  return failed ? "" : path.parent_path().string();
+}
+
+// Found when the library is loaded: by a relative path, which means another place once the program has
+// changed its folder.
+const std::string own_folder = find_own_folder();
 
 }  // namespace
 
@@ -43,20 +60,9 @@ Isolation isolation_available() {
 }
 
 std::string worker_path() {
-  Dl_info info;
-  if (!dladdr(reinterpret_cast<void*>(&worker_path), &info) || !info.dli_fname) return "";
-  // Of a program that is no shared object, dladdr gives argv[0].
-  std::string self = info.dli_fname;
-  char program[4096];
-  ssize_t length = readlink("/proc/self/exe", program, sizeof program);
-  if (self[0] != '/' || self.find(".so") == std::string::npos) {
-    if (length <= 0) return "";
-    self.assign(program, static_cast<size_t>(length));
-  }
-  std::string folder = self.substr(0, self.rfind('/'));
   for (const char* place : {"", "/../bin", "/..", "/../libexec"}) {
-    std::string candidate = folder + place + "/autoperfect-worker";
-    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+    std::string candidate = own_folder + place + "/autoperfect-worker";
+    if (!own_folder.empty() && access(candidate.c_str(), X_OK) == 0) return candidate;
   }
   return "";
 }
