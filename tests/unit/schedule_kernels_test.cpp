@@ -357,20 +357,23 @@ TEST(schedule_scans, long_columns) {
   for (std::string how : {"", " inclusive=false", " reverse=true", " inclusive=false reverse=true"})
     for (std::string t : {"f32", "bf16"})
       check_kernel_text(kernel_text(
-          "    in %x: " + t + "[3,203,40] row\n    in %w: " + t + "[40] row\n    out %y: " + t +
+          "    in %x: " + t + "[3,203,40] row\n    in %w: " + t + "[3,203,40] row\n    out %y: " + t +
               "[3,203,40] row\n" + "    out %z: " + t + "[3,40] row\n",
           "    axes b=3, i=203, j=40\n"
-          "    %a[b,i,j] = mul %x[b,i,j], %w[j] : " +
+          "    %a[b,i,j] = mul %x[b,i,j], 0.25 : " +
               t +
               "\n"
               "    %c[b,i,j] = cumsum(i) %a[b,i,j]" +
               how + " : " + t +
               "\n"
-              "    %d[b,i,j] = tanh %c[b,i,j] : " +
+              "    %h[b,i,j] = tanh %w[b,i,j] : " +
               t +
               "\n"
-              "    %e[b,i,j] = cumsum(i) %d[b,i,j]" +
+              "    %p[b,i,j] = cumprod(i) %h[b,i,j]" +
               how + " : " + t +
+              "\n"
+              "    %e[b,i,j] = add %c[b,i,j], %p[b,i,j] : " +
+              t +
               "\n"
               "    %z[b,j] = max(i) %e[b,i,j] : " +
               t +
@@ -382,7 +385,8 @@ TEST(schedule_scans, long_columns) {
       "    axes i=130, j=33\n"
       "    %m[j] = max(i) %x[i,j] : f32\n"
       "    %d[i,j] = sub %x[i,j], %m[j] : f32\n"
-      "    %y[i,j] = logcumsumexp(i) %d[i,j] : f32\n"));
+      "    %e[i,j] = cummin(i) %d[i,j] : f32\n"
+      "    %y[i,j] = logcumsumexp(i) %e[i,j] : f32\n"));
 }
 
 TEST(schedule_scans, both_directions_and_one_dimension) {

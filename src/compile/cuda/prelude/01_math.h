@@ -218,10 +218,10 @@ Int<T> shift_right(Int<T> a, Int<T> n) {
 
 // argmax and argmin: a NaN beats every number and nothing beats a NaN, so the first one of a row is found.
 mask beats_max(vf x, vf best) {
-  return x > best || (x != x && best == best);
+  return !(x <= best) && best == best;
 }
 mask beats_min(vf x, vf best) {
-  return x < best || (x != x && best == best);
+  return !(x >= best) && best == best;
 }
 template <class T>
 mask beats_max(Int<T> x, Int<T> best) {

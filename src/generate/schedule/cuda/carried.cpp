@@ -99,8 +99,12 @@ void Body::accumulate(Scope& scope, int v) const {
   if (arg(v)) {
     int group = nest_.group_of(value.reduced[0]);
     std::string place = group == nest_.vector_group ? "j + l" : id("g", group);
-    scope.statement(
-        when + a + " = " + step(v, a, state_type(v) + "{" + x + ", {(ap::i32)(" + place + ")}}") + ";");
+    std::string found = state_type(v) + "{" + x + ", {(ap::i32)(" + place + ")}}";
+    // A thread that goes through its places upwards has the first of equals.
+    bool upwards = mapping_.aligned_to < 0 && !runs_backwards();
+    std::string beats = value.op == Op::argmax ? "ap::beats_max(" : "ap::beats_min(";
+    std::string taken = upwards ? beats + x + ", " + a + ".best) ? " + found + " : " + a : step(v, a, found);
+    scope.statement(when + a + " = " + taken + ";");
     return;
   }
   auto text = text_of(v);

@@ -135,8 +135,8 @@ int64_t Chooser::kept_words(int pack, int aligned_to) const {
 }
 
 void Chooser::add_row(int pack, int64_t packs, int64_t elements_a_thread, int aligned_to) {
-  constexpr int64_t many = 32;
-  if (elements_a_thread > many && packs * pack < 32 * elements_a_thread) return;  // not a warp to a row
+  constexpr int64_t many = 4;  // packs of a thread; for more a row must take a warp
+  if (elements_a_thread > many * pack && packs * pack < 32 * elements_a_thread) return;
   int lanes = 1;
   while (lanes < most_threads && packs * pack > lanes * elements_a_thread)
     lanes *= 2;
@@ -171,8 +171,7 @@ void Chooser::add_aligned_rows() {
     auto& access = nest_.accesses[a];
     if (!moves_packs_as(nest_, access, access, pack) || moves_packs(kernel_, nest_, passes_, access, pack))
       continue;
-    for (int64_t elements : {16, 64})
-      if (passes_.count > 1) add_row(pack, size.fixed() / pack, elements, static_cast<int>(a));
+    if (passes_.count > 1) add_row(pack, size.fixed() / pack, 16 * pack, static_cast<int>(a));
     return add_streamed_rows(pack, size.fixed() / pack, static_cast<int>(a));
   }
 }
@@ -195,9 +194,10 @@ void Chooser::rows() {
   for (int g : nest_.inner_groups)
     dynamic = dynamic || !nest_.groups[g].size.is_fixed();
   if (passes_.count > 1 && !scans_ && !dynamic)
-    for (int64_t elements : {16, 32, 64, 128, 8})
-      add_row(width, length, elements);
-  if (found_.size() > 1 && widths.size() > 1) add_row(widths[1], packs_of_row(nest_, widths[1]), 16);
+    for (int64_t packs : {4, 8, 16, 2})
+      add_row(width, length, packs * wanted_packs()[0]);
+  if (found_.size() > 1 && widths.size() > 1)
+    add_row(widths[1], packs_of_row(nest_, widths[1]), 2 * widths[1]);
   if (!sliced && found_.size() == others) add_streamed_rows(width, length);
 }
 
@@ -209,12 +209,9 @@ void Chooser::columns() {
       if (width == 1 || widest > 1) found_.push_back({Kind::columns, width, 128, 128, 0, 4, 1, false});
     return;
   }
-  bool slices = can_slice(kernel_, passes_);
-  if (!slices) add_narrow_columns(widest);
-  add_columns(widest, 8);
-  if (slices) add_narrow_columns(widest);
-  if (widest > 4) add_columns(4, 8);
+  add_narrow_columns(widest);
   add_columns(std::min(widest, 4), 16);
+  add_columns(widest, 8);
 }
 
 // Packs of 32 bytes, which are what memory gives, or of 16.
@@ -227,9 +224,11 @@ void Chooser::add_tall_columns() {
     int side = 8;
     while (side > 2 && blocks_of_columns(side * width) * 8 < target_.threads * 7)
       side /= 2;
-    Mapping columns{Kind::columns, width, 32 * side, side, 0, 4, 1, false};
-    columns.tall = true;
-    found_.push_back(columns);
+    for (int rows : {32 / width, 64 / width}) {
+      Mapping columns{Kind::columns, width, 32 * side, side, 0, rows, 1, false};
+      columns.tall = true;
+      found_.push_back(columns);
+    }
   }
 }
 
