@@ -38,6 +38,7 @@ class Body {
 
   // Of a reduction: the type it accumulates in, and one step as text and as a function object.
   std::string state_type(int v) const;
+  int64_t state_bytes(int v) const;
   std::string initial(int v) const;
   std::string step(int v, const std::string& a, const std::string& b) const;
   std::string function(int v) const;

@@ -54,6 +54,11 @@ std::string Body::state_type(int v) const {
   return "ap::Found<" + vector_type(operand_dtype(kernel_, kernel_.values[v], 0)) + ">";
 }
 
+int64_t Body::state_bytes(int v) const {
+  if (arg(v)) return size_of(operand_dtype(kernel_, kernel_.values[v], 0)) > 4 ? 16 : 8;
+  return std::max<int64_t>(4, size_of(text_of(v).accumulate));
+}
+
 // Of argmax: below every element.
 std::string Body::initial(int v) const {
   if (compares_pairs(v)) return "ap::Half<" + pair_type(v) + ">::both(" + text_of(v).init + ")";

@@ -46,7 +46,8 @@ void PartWriter::meet_below(int s) {
     line(
         "auto* const " + name + " = (" + body_.state_type(v) + "*)(shared + " +
         std::to_string(part_.shared_bytes) + ");");
-    part_.shared_bytes += int64_t{16} * mapping_.threads / 32 * mapping_.lanes * mapping_.pack;
+    int64_t bytes = body_.state_bytes(v) * mapping_.threads / 32 * mapping_.lanes * mapping_.pack;
+    part_.shared_bytes += (bytes + 15) / 16 * 16;
     line("#pragma unroll");
     begin_block("for (int l = 0; l < P; ++l)");
     if (mapping_.lanes < 32) line(a + " = ap::down<" + lanes + ">(" + a + ", " + body_.function(v) + ");");

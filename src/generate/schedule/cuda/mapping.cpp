@@ -212,6 +212,7 @@ void Chooser::columns() {
   add_narrow_columns(widest);
   add_columns(std::min(widest, 4), 16);
   add_columns(widest, 8);
+  if (widest > 4) add_columns(4, 8);
 }
 
 // Packs of 32 bytes, which are what memory gives, or of 16.
