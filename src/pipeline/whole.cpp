@@ -11,6 +11,7 @@
 #include "mlx/version.h"
 #include "pipeline/steps.h"
 #include "support/hash.h"
+#include "support/mlx_settings.h"
 #include "support/options.h"
 #include "tune/evidence.h"
 #include "tune/turn.h"
@@ -128,6 +129,8 @@ std::string whole_key(
                     "\ntarget " + target.name + "\ncapability " + std::to_string(target.capability) +
                     "\nthreads " + std::to_string(target.threads) + "\ndriver " +
                     std::to_string(cuda_driver_version());
+  for (const auto& setting : mlx_settings())
+    key += "\n" + setting;
   for (const auto& outcome : outcomes)
     key +=
         "\nregion " + outcome.signature + " " + (outcome.use_mlx ? "mlx" : hash_hex(outcome.winner.source));
