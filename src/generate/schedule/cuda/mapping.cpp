@@ -9,6 +9,11 @@ constexpr int most_threads = 1024;
 constexpr int most_kept_words = 96;  // registers of a thread for what it keeps
 constexpr int64_t large_bytes = int64_t{1} << 22;
 
+// Loads in flight: of narrow packs more.
+int steps_of(int pack) {
+  return std::clamp(16 / pack, 4, 16);
+}
+
 bool is_arg(const KernelValue& value) {
   return value.op == Op::argmax || value.op == Op::argmin;
 }
@@ -154,7 +159,8 @@ void Chooser::add_streamed_rows(int pack, int64_t packs, int aligned_to) {
     int lanes = 1;
     while (lanes < most_threads && packs > lanes * target)
       lanes *= 2;
-    Mapping row{Kind::rows, pack, std::max(lanes, 128), lanes, 0, 4, 1, false, false, aligned_to};
+    Mapping row{
+        Kind::rows, pack, std::max(lanes, 128), lanes, 0, steps_of(pack), 1, false, false, aligned_to};
     if (lanes > 32) row.threads = lanes;
     found_.push_back(row);
   }
@@ -246,7 +252,8 @@ void Chooser::add_columns(int width, int below) {
   if (can_slice(kernel_, passes_))
     slices = std::min<int64_t>(
         blocks_of_multiprocessor * target_.threads / blocks_of_columns(side * width), rows / (below * 8));
-  found_.push_back({Kind::columns, width, side * below, side, 0, 4, std::max<int64_t>(1, slices), false});
+  slices = std::max<int64_t>(1, slices);
+  found_.push_back({Kind::columns, width, side * below, side, 0, steps_of(width), slices, false});
 }
 
 // So few threads side by side that every multiprocessor has columns of its own, and nothing is left to join
@@ -258,7 +265,8 @@ void Chooser::add_narrow_columns(int width) {
     bytes = std::max<int64_t>(bytes, size_of(kernel_.buffers[access.buffer].type.dtype) * width);
   for (int side = 16; side >= 4 && side * bytes >= least_bytes; side /= 2) {
     if (blocks_of_columns(side * width) * 8 < target_.threads * 7) continue;
-    found_.push_back({Kind::columns, width, most_threads, side, 0, 4, 1, false});
+    for (int steps : {steps_of(width), 2 * steps_of(width)})
+      found_.push_back({Kind::columns, width, most_threads, side, 0, steps, 1, false});
     return;
   }
 }
