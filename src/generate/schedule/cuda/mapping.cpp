@@ -140,11 +140,12 @@ int64_t Chooser::kept_words(int pack, int aligned_to) const {
 }
 
 void Chooser::add_row(int pack, int64_t packs, int64_t elements_a_thread, int aligned_to) {
-  constexpr int64_t many = 4;  // packs of a thread; for more a row must take a warp
-  if (elements_a_thread > many * pack && packs * pack < 32 * elements_a_thread) return;
+  constexpr int64_t many = 4;      // packs of a thread: more, only where
+  constexpr int side_by_side = 8;  // lanes still read whole lines of the cache
   int lanes = 1;
   while (lanes < most_threads && packs * pack > lanes * elements_a_thread)
     lanes *= 2;
+  if (elements_a_thread > many * pack && lanes < side_by_side) return;
   int64_t kept = (packs + lanes - 1) / lanes;
   if (kept * kept_words(pack, aligned_to) > most_kept_words) return;
   Mapping row{
