@@ -7,9 +7,11 @@
 #include <random>
 
 #include "cache/entry_file.h"
+#include "canonicalize/canonicalize.h"
 #include "ir/graph_text.h"
 #include "mlx/mlx.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/prove_attention.h"
 
 namespace autoperfect {
 namespace {
@@ -308,6 +310,49 @@ TEST(Attention, SeveralInOneProgram) {
   EXPECT_LE(largest_difference(program->call(arguments)[0], fn(arguments)[0]), 1e-5);
   EXPECT_NE(
       explain(*program).find("runs as fast.scaled_dot_product_attention: not timed"), std::string::npos);
+}
+
+// A call that is right at small sizes and wrong at the program's own.
+TEST(Attention, WhatIsWrongAtFullSizeOnlyIsFound) {
+  const Arrays arguments{
+      normal({2, 3, 100, 16}, mx::bfloat16, 1),
+      normal({2, 3, 100, 16}, mx::bfloat16, 2),
+      normal({2, 3, 100, 8}, mx::bfloat16, 3)};
+  auto fn = [](const Arrays& a) {
+    return Arrays{attend(a[0], a[1], a[2], 0.25, [](auto s) { return causal(s, -1e9); })};
+  };
+  const Graph graph = canonicalize(capture(fn, arguments).graph).graph;
+  const auto match = recognize_attention(graph).at(0);
+  const auto right = *write_call(graph, match, sizes_of(graph, match));
+  const ArrayFunction written = [&](const Arrays& inputs) { return interpret(right.written, inputs); };
+  auto proof_with = [&](const std::function<void(Graph&, Node&)>& change) {
+    AttentionCall call = right;
+    for (auto& library : call.library)
+      for (auto& node : library.nodes)
+        if (node.op == Op::scaled_dot_product_attention) change(library, node);
+    return prove_attention(graph, match, call, written, sample_inputs(graph, match, call), 5);
+  };
+  EXPECT_EQ(proof_with([](Graph&, Node&) {}).form, 0u);
+  auto scaled = proof_with([](Graph&, Node& node) { node.attributes.set("scale", 0.26); });
+  EXPECT_FALSE(scaled.form);
+  EXPECT_TRUE(scaled.rejected.at(0).starts_with("a causal flag: ordinary, at full size: off by"))
+      << scaled.rejected[0];
+  auto unmasked = proof_with([](Graph&, Node& node) {
+    node.attributes.erase("causal");
+    node.operands.resize(3);
+  });
+  EXPECT_FALSE(unmasked.form);
+  // Where what is written makes NaN of a key that nobody sees, what skips it is something else.
+  const ArrayFunction skips = [&](const Arrays& inputs) {
+    Arrays clean = inputs;
+    clean[2] = mx::nan_to_num(clean[2]);
+    return interpret(right.written, clean);
+  };
+  auto skipping = prove_attention(graph, match, right, skips, sample_inputs(graph, match, right), 5);
+  EXPECT_FALSE(skipping.form);
+  EXPECT_EQ(
+      skipping.rejected.at(0),
+      "a causal flag: NaN in the last value, at full size: NaN and infinities are elsewhere");
 }
 
 // Its gradient reads the weights.
