@@ -233,5 +233,36 @@ TEST_F(compile_cuda_test, pairs_of_halves) {
     }
 }
 
+// Where a function of f32 may have the errors of one of a half dtype: its share of what it is part of stays.
+TEST(cuda_functions_of_halves, are_for_what_ends_in_halves) {
+  auto source = [](const std::string& in, const std::string& out, const std::string& math) {
+    auto kernel = parse_kernel(
+        "autoperfect.kernel 1\nkernel @y {\n  abi {\n    in %x: " + in + "[64,512] row\n    out %y: " + out +
+        "[64,512] row\n  }\n  math {\n    axes i=64, j=512\n" + math +
+        "  }\n  numerics {\n    accumulate f32\n  }\n}\n");
+    EXPECT_TRUE(kernel.ok()) << format(kernel.errors());
+    return generate_schedules(*kernel, *find_target("cuda.sm_90")).at(0).source;
+  };
+  auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  const std::string wide = "    %w[i,j] = cast %x[i,j] : f32\n    %e[i,j] = exp %w[i,j] : f32\n";
+  const std::string share =
+      wide + "    %s[i] = sum(j) %e[i,j] : f32\n    %q[i,j] = div %e[i,j], %s[i] : f32\n";
+  const std::string round = "    %y[i,j] = cast %q[i,j] : bf16\n";
+  EXPECT_TRUE(has(source("bf16", "bf16", share + round), "exp_of_half"));
+  EXPECT_FALSE(has(source("bf16", "f32", share + "    %y[i,j] = copy %q[i,j] : f32\n"), "exp_of_half"));
+  EXPECT_FALSE(
+      has(source("bf16", "bf16", wide + "    %q[i,j] = sub %e[i,j], 1.0 : f32\n" + round), "exp_of_half"));
+  EXPECT_FALSE(has(source("f32", "f32", "    %y[i,j] = erf %x[i,j] : f32\n"), "erf_of_half"));
+  for (std::string half : {"bf16", "f16"}) {
+    auto both = source(
+        half,
+        half,
+        "    %a[i,j] = div %x[i,j], 1.4140625 : " + half + "\n    %b[i,j] = erf %a[i,j] : " + half +
+            "\n    %y[i,j] = exp %b[i,j] : " + half + "\n");
+    EXPECT_TRUE(has(both, "half_scaled") && has(both, "erf_of_half") && has(both, "exp_of_half")) << both;
+    EXPECT_TRUE(has(source(half, half, "    %y[i,j] = div 1.0, %x[i,j] : " + half + "\n"), "_quotient"));
+  }
+}
+
 }  // namespace
 }  // namespace autoperfect
