@@ -126,6 +126,8 @@ ValueId Raising::spread_out(ValueId v, const std::vector<AxisId>& axes, const st
 }
 
 ValueId Raising::literal(double value, Dtype dtype) {
+  // Python has no spelling of a complex array of one real number, but a cast.
+  if (dtype == Dtype::c64) return converted(literal(value, Dtype::f32), dtype, "c");
   return graph_.add_constant(value, dtype, "c");
 }
 

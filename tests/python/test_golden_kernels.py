@@ -21,6 +21,7 @@ SEEDS = 3
 # No built-in schedule takes them, for the reason given.
 WITHOUT_SCHEDULE = {
     "kernel_forms": "a contraction, a scan and gathers in one kernel",
+    "kernel_complex": "there are no vectors of complex numbers",
     "scan_of_halves": "the largest of halves so far, which in MLX loses a NaN",
 }
 

@@ -196,14 +196,14 @@ std::vector<Candidate> cpu_candidates(const Kernel& kernel, const Target& target
 }  // namespace
 
 bool has_schedule(const Kernel& kernel, const Target& target) {
+  if (schedule::cuda::uses_long_numbers(kernel)) return false;
   if (!schedule::find_nest(kernel.numerics.wide ? widened(kernel) : kernel)) return false;
   if (!target.capability) return true;
-  return schedule::cuda::is_told_enough(kernel) && !schedule::find_contraction(kernel) &&
-         !schedule::cuda::uses_long_numbers(kernel);
+  return schedule::cuda::is_told_enough(kernel) && !schedule::find_contraction(kernel);
 }
 
 std::vector<Candidate> generate_schedules(const Kernel& kernel, const Target& target) {
-  if (!keeps_numerics(kernel)) return {};
+  if (!keeps_numerics(kernel) || schedule::cuda::uses_long_numbers(kernel)) return {};
   const bool wide = kernel.numerics.wide, cuda = target.name.starts_with("cuda.");
   const Kernel written = wide ? widened(kernel) : kernel;
   auto candidates = cuda ? schedule::cuda::generate(written, target) : cpu_candidates(written, target);

@@ -10,7 +10,7 @@
 namespace autoperfect {
 
 // Whether it knows the kernel's loops, without writing any. On a GPU contractions are left to MLX's
-// libraries, and f64 and c64 have no form.
+// libraries; f64 and c64 have no form anywhere.
 bool has_schedule(const Kernel& kernel, const Target& target);
 
 std::vector<Candidate> generate_schedules(const Kernel& kernel, const Target& target);
