@@ -26,7 +26,9 @@ void add_arms(
 
 std::string with_insertions(std::string_view source, std::vector<Insertion> insertions);
 
-// Numbers that data is compared with, each once, ascending.
+// Numbers that data is compared with, each once, ascending. More than most_constants are too many: the gate
+// makes inputs around each.
+constexpr size_t most_constants = 64;
 void add_constants(
     const Program& program, const Vocabulary& vocabulary, const Flow& flow, std::vector<double>& constants);
 

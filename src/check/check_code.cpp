@@ -136,6 +136,7 @@ class CodeCheck {
     add_arms(program, vocabulary_, flow, source_, checked_.arms, insertions_);
     if (draft_.language == "cuda") poison_shared(program);
     add_constants(program, vocabulary_, flow, checked_.constants);
+    if (checked_.constants.size() > most_constants) errors_.add_too_many_constants(most_constants);
   }
 
   // Where every thread comes by. Behind an inner declaration not all may meet.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "check/arms.h"
 #include "check/errors.h"
 #include "check/languages.h"
 #include "check/lexer.h"
@@ -20,9 +21,8 @@ namespace autoperfect::code {
 
 namespace {
 
-constexpr int deepest = 40;         // brackets within brackets
-constexpr size_t most_lines = 500;  // assignments
-constexpr size_t most_constants = 64;
+constexpr int deepest = 40;               // brackets within brackets
+constexpr size_t most_lines = 500;        // assignments
 constexpr int64_t least_room = 64 << 20;  // bytes of values a graph may always have
 
 class MlxCheck {
@@ -175,6 +175,10 @@ class MlxCheck {
         checked.candidate.guards.sizes.push_back({static_cast<AxisId>(a), 1, axis.size, axis.size});
     }
     checked.constants = constants_of(graph);
+    if (checked.constants.size() > most_constants) {
+      errors_.add_too_many_constants(most_constants);
+      return errors_.take();
+    }
     checked.graph = with_clipped_indices(graph);
     return checked;
   }
@@ -191,7 +195,6 @@ class MlxCheck {
         if (value && std::holds_alternative<double>(*value)) found.insert(std::get<double>(*value));
         if (value && std::holds_alternative<int64_t>(*value))
           found.insert(static_cast<double>(std::get<int64_t>(*value)));
-        if (found.size() >= most_constants) break;
       }
     }
     return {found.begin(), found.end()};

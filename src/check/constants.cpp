@@ -12,8 +12,6 @@ namespace autoperfect::code {
 
 namespace {
 
-constexpr size_t most = 64;
-
 // Whether the words of a range compare or choose by size.
 constexpr std::string_view comparisons[] = {
     "eq",
@@ -84,7 +82,7 @@ class Collector {
 
   // The numbers of a range and of what its names begin as.
   void take(Range range) {
-    for (size_t at = range.begin; at < range.end && found_.size() < most; ++at) {
+    for (size_t at = range.begin; at < range.end && found_.size() <= most_constants; ++at) {
       if (tokens_[at].kind == TokenKind::number) take_number(at);
       if (tokens_[at].kind != TokenKind::word) continue;
       for (const auto* one : declared_) {

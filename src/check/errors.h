@@ -17,6 +17,10 @@ class Errors {
     if (found_.size() < most)
       found_.push_back({"check", std::move(code), std::move(message), where, std::move(hint)});
   }
+  void add_too_many_constants(size_t most) {
+    auto message = "data is compared with more than " + std::to_string(most) + " numbers";
+    add("too-many-constants", message, {1, 1, 1}, "inputs are made around each of them");
+  }
   bool has_line(int line) const {
     return std::any_of(found_.begin(), found_.end(), [&](auto& one) { return one.where.line == line; });
   }

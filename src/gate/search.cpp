@@ -10,7 +10,7 @@
 namespace autoperfect {
 namespace {
 
-constexpr size_t most_constants = 32;
+constexpr size_t most_constants = 64;
 // Of the families about sizes, a round each: a large one takes as long as hundreds of small ones, so that
 // they come last, the smallest first.
 constexpr int64_t large_work[] = {int64_t{1} << 18, int64_t{1} << 20, int64_t{1} << 22};

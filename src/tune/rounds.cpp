@@ -44,7 +44,8 @@ void Rounds::run() {
   if (pending_)
     warn_once(
         "pending",
-        std::to_string(pending_) + " prompts wait for answers: run this again when they are there");
+        std::to_string(pending_) + (pending_ == 1 ? " prompt waits" : " prompts wait") +
+            " for an answer: run this again when they are there");
 }
 
 bool Rounds::may_ask() const {

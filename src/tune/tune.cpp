@@ -158,8 +158,9 @@ void Tuner::conclude(Life& life) {
   auto& decision = life.decision;
   life.settled = true;
   if (decision.reason.empty())
-    decision.reason = decision.rejected.empty() ? "the built-in schedules have no form for it"
-                                                : "no candidate passed: " + decision.rejected.front();
+    decision.reason = !decision.rejected.empty() ? "no candidate passed: " + decision.rejected.front()
+                      : options_.schedules       ? "the built-in schedules have no form for it"
+                                                 : "there is no candidate for it yet";
   bool competed = !life.admitted.empty() || !decision.timings.empty();
   if (!competed) decision.evidence = evidence_text(life, keeps());
   decision.attempts = attempts_of(life);
