@@ -1,7 +1,9 @@
 #include "lower/attention_call.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <unordered_map>
 
@@ -167,7 +169,13 @@ class Copier {
   Written written_;
 };
 
-enum class MaskForm : uint8_t { none, causal, boolean, numbers };
+enum class MaskForm : uint8_t {
+  none,
+  causal,
+  boolean,
+  numbers,
+  numbers_or_nan,  // the same, with NaN for rows that see nothing: a library may give zeros there
+};
 
 // The call itself: everything in front of rows and columns becomes a batch and heads, of which k and v may
 // have fewer.
@@ -202,7 +210,7 @@ class CallWriter {
     std::vector<ValueId> operands{queries, k, v};
     Attributes attributes;
     if (form == MaskForm::causal) attributes.set("causal", true);
-    if (form == MaskForm::boolean || form == MaskForm::numbers)
+    if (form != MaskForm::none && form != MaskForm::causal)
       operands.push_back(mask(form, in, to_.type(queries).dtype));
     attributes.set("scale", scale_);
     const ValueId mixed = to_.add(Op::scaled_dot_product_attention, std::move(operands), attributes);
@@ -252,7 +260,7 @@ class CallWriter {
 
   ValueId mask(MaskForm form, const std::vector<ValueId>& in, Dtype dtype) {
     ValueId given = in.size() > 3 ? in[3] : condition();
-    if (form == MaskForm::numbers && to_.type(given).dtype == Dtype::bool_)
+    if (form != MaskForm::boolean && to_.type(given).dtype == Dtype::bool_)
       given = to_.add(
           Op::select, {given, to_.add_constant(0, dtype), to_.add_constant(shapes_.forbidden, dtype)});
     const Shape shape = padded(to_.type(given).shape, 2);
@@ -269,9 +277,21 @@ class CallWriter {
     } else {
       given = broadcast(given, joined(lead, rows, columns));
     }
+    given = reshape(given, std::move(heads));
+    if (form == MaskForm::numbers_or_nan) given = nan_where_all_is_forbidden(given, dtype);
     const Shape& product_shape = shapes_.product;
-    return broadcast(
-        reshape(given, std::move(heads)), {batch_, heads_, product_shape.end()[-2], product_shape.back()});
+    return broadcast(given, {batch_, heads_, product_shape.end()[-2], product_shape.back()});
+  }
+
+  // Scores of infinity: less the largest of their row they are NaN.
+  ValueId nan_where_all_is_forbidden(ValueId mask, Dtype dtype) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    Attributes along;
+    along.set("axes", std::vector<int64_t>{3});
+    along.set("keepdims", true);
+    const ValueId largest = to_.add(Op::max, {mask}, std::move(along));
+    const ValueId forbids = to_.add(Op::equal, {largest, to_.add_constant(-infinity, dtype)});
+    return to_.add(Op::select, {forbids, to_.add_constant(infinity, dtype), mask});
   }
 
   // The causal one, copied.
@@ -304,24 +324,20 @@ const char* name(MaskForm form) {
       return "a causal flag";
     case MaskForm::boolean:
       return "a mask of bools";
-    default:
+    case MaskForm::numbers:
       return "a mask of numbers";
+    default:
+      return "a mask of numbers, NaN in rows that see nothing";
   }
 }
 
-std::vector<MaskForm> forms_of(Mask mask, const AttentionSizes& sizes) {
-  switch (mask) {
-    case Mask::none:
-      return {MaskForm::none};
-    case Mask::added:
-      return {MaskForm::numbers};
-    case Mask::kept_where:
-      return {MaskForm::boolean, MaskForm::numbers};
-    default:
-      break;
-  }
-  if (sizes.queries > sizes.keys) return {MaskForm::boolean, MaskForm::numbers};
-  return {MaskForm::causal, MaskForm::boolean, MaskForm::numbers};
+std::vector<MaskForm> forms_of(Mask mask, const AttentionSizes& sizes, const Written& shapes) {
+  if (mask == Mask::none) return {MaskForm::none};
+  if (mask == Mask::added) return {MaskForm::numbers, MaskForm::numbers_or_nan};
+  std::vector<MaskForm> forms{MaskForm::boolean, MaskForm::numbers};
+  if (std::isinf(shapes.forbidden)) forms.push_back(MaskForm::numbers_or_nan);
+  if (mask == Mask::causal && sizes.queries <= sizes.keys) forms.insert(forms.begin(), MaskForm::causal);
+  return forms;
 }
 
 // How many of the first axes, before rows and columns, are the same in all tensors and in every step: what a
@@ -386,7 +402,7 @@ Result<AttentionCall> write_call(
     const Written shapes = Copier(graph, match, sizes, call.written).run(call.inputs);
     if (sizes.wide) return call;
     CallWriter writer(call.written, shapes, match.scale);
-    for (MaskForm form : forms_of(match.mask_kind, sizes)) {
+    for (MaskForm form : forms_of(match.mask_kind, sizes, shapes)) {
       call.library.push_back(writer.run(form));
       call.forms.emplace_back(name(form));
     }

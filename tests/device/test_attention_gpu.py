@@ -80,29 +80,40 @@ def test_halves_run_in_the_library():
             print(f"{str(dtype):>20} {name:>10} {seconds(function, *arguments) * 1e6:8.1f} us", flush=True)
 
 
-@on_gpu
-def test_masks():
+def seen(length=512):
+    """A mask of bools in which row 5 sees nothing."""
+    mask = normal(2, 1, length, length, key=8) > -0.5
+    return mx.where(mx.arange(length)[:, None] == 5, False, mask)
+
+
+def check_forms(forms):
     """Which are admitted depends on what MLX's kernels make of keys that nobody sees; the numbers are right anyway."""
     q, k, v = tensors(mx.bfloat16, *3 * [(2, 8, 512, 64)])
-    bias, seen = normal(8, 512, 512, dtype=mx.bfloat16, key=7), normal(2, 1, 512, 512, key=8) > -0.5
-    seen = mx.where(mx.arange(512)[:, None] == 5, False, seen)  # a row that sees nothing
-    forms = {
-        "a bias that is added": (lambda q, k, v, m: attend(q, k, v, lambda s: s + m), bias),
-        "a mask that is added": (
-            lambda q, k, v, m: attend(q, k, v, lambda s: s + m), mx.where(seen, 0, -1e9).astype(mx.bfloat16)
-        ),
-        "where a mask says, else -1e9": (
-            lambda q, k, v, m: attend(q, k, v, lambda s: mx.where(m, s, mx.array(-1e9, s.dtype))), seen
-        ),
-        "where a mask says, else -inf": (
-            lambda q, k, v, m: attend(q, k, v, lambda s: mx.where(m, s, mx.array(-float("inf"), s.dtype))), seen
-        ),
-        "causal, else -1e9": (lambda q, k, v, m: attend(q, k, v, causal(-1e9)), bias),
-        "causal, else -inf": (lambda q, k, v, m: attend(q, k, v, causal(-float("inf"))), bias),
-    }
-    for name, (function, mask) in forms.items():
-        fast = check(function, q, k, v, mask)
-        print(f"{name}\n{explanation(fast, q, k, v, mask)}", flush=True)
+    for name, (masked, *mask) in forms.items():
+        function = lambda q, k, v, *m: attend(q, k, v, lambda scores: masked(scores, *m))
+        fast = check(function, q, k, v, *mask)
+        print(f"{name}\n{explanation(fast, q, k, v, *mask)}", flush=True)
+
+
+@on_gpu
+def test_masks_that_are_added():
+    check_forms({
+        "a bias": (lambda s, m: s + m, normal(8, 512, 512, dtype=mx.bfloat16, key=7)),
+        "zeros and -inf": (lambda s, m: s + m, mx.where(seen(), 0, -float("inf")).astype(mx.bfloat16)),
+    })
+
+
+@on_gpu
+def test_masks_that_choose():
+    check_forms({
+        f"where a mask says, else {low}": (lambda s, m, low=low: mx.where(m, s, mx.array(low, s.dtype)), seen())
+        for low in (-1e9, -float("inf"))
+    })
+
+
+@on_gpu
+def test_causal_masks():
+    check_forms({f"causal, else {low}": (causal(low),) for low in (-1e9, -float("inf"))})
 
 
 @on_gpu

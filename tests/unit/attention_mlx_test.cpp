@@ -154,11 +154,36 @@ TEST(Attention, RowsThatSeeNothingAreToldApart) {
   const auto& outcome = program->attentions()[0];
   EXPECT_FALSE(outcome.used);
   EXPECT_EQ(outcome.reason, "its numbers are others");
-  ASSERT_EQ(outcome.rejected.size(), 2u);
+  ASSERT_EQ(outcome.rejected.size(), 3u);
   EXPECT_TRUE(outcome.rejected[0].starts_with("a mask of bools: rows that see nothing: "))
       << outcome.rejected[0];
-  EXPECT_TRUE(outcome.rejected[1].starts_with("a mask of numbers: NaN in k: ")) << outcome.rejected[1];
+  for (size_t form : {1, 2})
+    EXPECT_NE(outcome.rejected[form].find(": NaN in k: "), std::string::npos) << outcome.rejected[form];
   EXPECT_FALSE(program->plan().regions.empty()) << "what stays as it is written is fused as ever";
+}
+
+// A library that gives zeros for rows that see nothing can be told to give NaN.
+TEST(Attention, NanForRowsThatSeeNothing) {
+  auto arguments = masked_arguments(mx::float32);
+  arguments[3] = mx::where(arguments[3], array(0.5f), array(-infinity));
+  arguments[3] =
+      mx::where(mx::expand_dims(mx::equal(mx::arange(7), array(3)), 1), array(-infinity), arguments[3]);
+  auto fn = [](const Arrays& a) {
+    return Arrays{attend(a[0], a[1], a[2], 0.25, [&](auto s) { return mx::add(s, a[3]); })};
+  };
+  const Graph graph = canonicalize(capture(fn, arguments).graph).graph;
+  const auto match = recognize_attention(graph).at(0);
+  const auto call = *write_call(graph, match, sizes_of(graph, match));
+  ASSERT_EQ(call.library.size(), 2u);
+  EXPECT_EQ(call.forms[1], "a mask of numbers, NaN in rows that see nothing");
+  const auto text = print(call.library[1]);
+  EXPECT_TRUE(parse_graph(text).ok()) << text;
+  const auto right = fn(arguments)[0];
+  arguments[1] = mx::swapaxes(arguments[1], -1, -2);
+  const auto got = interpret(call.library[1], arguments)[0];
+  EXPECT_TRUE(mx::array_equal(mx::isnan(right), mx::isnan(got)).item<bool>());
+  EXPECT_EQ(mx::sum(mx::isnan(got)).item<int>(), 2 * 3 * 16);
+  EXPECT_LE(largest_difference(mx::nan_to_num(right), mx::nan_to_num(got)), 1e-5);
 }
 
 // 6 heads of q share 2 of k and v, in the ways people write that.
