@@ -20,7 +20,8 @@ struct FullSize {
 };
 
 // Empty: right. Every element is compared with MLX's, coarsely; and some rows, so many that they have about
-// `elements`, are judged as the gate judges. Which ones hangs on the seed.
+// `elements`, are judged as the gate judges. Which ones hangs on the seed. What is not near MLX's is judged
+// whole, where the reference can do that in seconds.
 std::string wrong_at_full_size(const FullSize& run, int64_t elements, uint64_t seed);
 
 }  // namespace autoperfect

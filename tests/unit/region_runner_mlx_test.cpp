@@ -45,8 +45,9 @@ std::string verdict_on(const Kernel& kernel, const std::string& graph_text) {
       kernel, [] { return ArrayFunction(); }, mx::default_stream(mx::Device::cpu));
   auto graph = parse_graph(graph_text);
   if (!graph) return format(graph.errors());
-  return runner.recheck(
+  auto wrong = runner.recheck(
       {.graph = std::make_shared<const Graph>(*graph)}, {sizes_of_axes(kernel), int64_t{1} << 14, 7});
+  return wrong.substr(0, wrong.find(": %"));  // without the element
 }
 
 // What eager MLX makes of `lines`, in place of a kernel.
@@ -143,7 +144,44 @@ TEST(Recheck, some_rows_are_judged_as_the_gate_judges) {
   };
   EXPECT_EQ(with("1.0"), "");
   const auto wrong = with("1.00003");
-  EXPECT_NE(wrong.find("of some rows, %r[0, 0]: expected"), std::string::npos) << wrong;
+  EXPECT_EQ(wrong.find("of some rows, %r[0, 0]: expected"), 0u) << wrong;
+}
+
+// What bf16 makes of a value in between another by one unit may turn all that is multiplied by it.
+TEST(Recheck, the_contract_decides_where_mlx_seems_to_differ) {
+  auto kernel = parse_kernel(R"(autoperfect.kernel 1
+kernel @r {
+  abi {
+    in %x: bf16[4] row
+    in %y: f32[4,1024] row
+    out %r: f32[4,1024] row
+  }
+  math {
+    axes i=4, j=1024
+    %t[i] = exp %x[i] : bf16
+    %u[i] = cast %t[i] : f32
+    %r[i,j] = mul %y[i,j], %u[i] : f32
+  }
+  numerics {
+    accumulate f32
+    reassociate yes
+    budget ulp=4.0 abs=0.0 rel=0.0
+  }
+}
+)");
+  ASSERT_TRUE(kernel) << format(kernel.errors());
+  auto with = [&](const std::string& factor) {
+    return verdict_on(
+        *kernel,
+        "autoperfect.graph 1\ngraph @r(%x: bf16[4], %y: f32[4,1024]) {\n  %t = exp %x : bf16[4]\n"
+        "  %u = cast %t dtype=f32 : f32[4]\n  %c = const " +
+            factor +
+            " : f32[]\n  %v = mul %u, %c : f32[4]\n  %w = reshape %v shape=[4,1] : f32[4,1]\n"
+            "  %r = mul %y, %w : f32[4,1024]\n  return %r\n}\n");
+  };
+  EXPECT_EQ(with("1.0"), "");
+  EXPECT_EQ(with("1.00390625"), "");  // a unit of bf16 is from 1/256 to 1/128
+  EXPECT_EQ(with("1.0625"), "output 0 differs from MLX eager");
 }
 
 }  // namespace
