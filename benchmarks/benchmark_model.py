@@ -95,11 +95,11 @@ def refused_cheats():
 
 
 def costs(all_lives, refused):
-    """The gate's seconds for a CPU candidate, the median, and the check's for one it rejects, the worst."""
+    """The gate's seconds for a CPU candidate, the median and the worst, and the check's for one it rejects, the worst."""
     attempts = [attempt for life in all_lives for attempt in life]
     gated = [a["stages"]["gate"] for a in attempts if a["language"] == "cpu" and a["stages"]["gate"] > 0]
     refused = [a["stages"]["check"] for a in [*refused, *attempts] if a["stage"] == "check"]
-    return statistics.median(gated or [0.0]), max(refused)
+    return statistics.median(gated or [0.0]), max(gated or [0.0]), max(refused)
 
 
 def summarize(found, all_lives):
@@ -130,14 +130,15 @@ def main():
     found = shares(all_lives)
     summarize(found, all_lives)
     refused = refused_cheats()
-    gate_cost, check_cost = costs(all_lives, refused)
+    gate_cost, worst_gate, check_cost = costs(all_lives, refused)
     reached = gate_cost <= GATE_BAR and check_cost <= CHECK_BAR
-    print(f"{'pass' if gate_cost <= GATE_BAR else 'MISS'}  the gate takes {gate_cost:.2f} s a CPU candidate, bar {GATE_BAR:g} s")
+    print(f"{'pass' if gate_cost <= GATE_BAR else 'MISS'}  the gate takes {gate_cost:.2f} s a CPU candidate (median; at worst"
+          f" {worst_gate:.2f} s), bar {GATE_BAR:g} s")
     print(f"{'pass' if check_cost <= CHECK_BAR else 'MISS'}  of {len(refused)} cheats and the candidates above that the check rejects the"
           f" dearest costs {check_cost * 1e3:.2f} ms, bar {CHECK_BAR * 1e3:g} ms")
     if chosen.json:
         document = {"benchmark": "Model", "machine": machine.describe(), "shares": found, "stages": stage_seconds(all_lives),
-                    "gate_seconds": gate_cost, "check_seconds": check_cost, "cases": cases}  # fmt: skip
+                    "gate_seconds": gate_cost, "worst_gate_seconds": worst_gate, "check_seconds": check_cost, "cases": cases}  # fmt: skip
         chosen.json.write_text(json.dumps(document, indent=1) + "\n")
     sys.exit(0 if reached else 1)
 

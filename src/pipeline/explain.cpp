@@ -14,6 +14,7 @@
 #include "pipeline/tune_kernels.h"
 #include "pipeline/whole.h"
 #include "tune/machine.h"
+#include "tune/rounds.h"
 
 namespace autoperfect {
 namespace {
@@ -66,6 +67,7 @@ std::string attempt_text(const Attempt& attempt) {
   std::string time = attempt.seconds > 0 ? time_text(attempt.seconds) : "";
   std::string end = attempt.won                                  ? "won"
                     : attempt.admitted && attempt.reason.empty() ? "admitted"
+                    : attempt.reason == waited_for               ? "waiting"
                                                                  : "rejected";
   std::string text = fmt::format(
       "  {:>10}  {:<8} {}{}\n", time, end, attempt.name, end == "rejected" ? " (" + attempt.stage + ")" : "");

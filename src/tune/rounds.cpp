@@ -119,7 +119,7 @@ void Rounds::fail(Open& open, Answer answer, const Failure& failure) {
   auto& asked = answer.question;
   if (failure.pending) {
     ++pending_;
-    answer.contestant.attempt.reason = "its answer is waited for";
+    answer.contestant.attempt.reason = waited_for;
     open.life->decision.attempts.push_back(std::move(answer.contestant.attempt));
     return;
   }

@@ -3,12 +3,16 @@
 // side; the gate runs here, where MLX may be called, and timing runs alone.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "tune/progress.h"
 #include "tune/questions.h"
 
 namespace autoperfect {
+
+// The reason of an attempt that has not ended.
+constexpr std::string_view waited_for = "its answer is waited for";
 
 class Rounds {
  public:

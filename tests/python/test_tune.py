@@ -194,7 +194,9 @@ def test_a_model_that_cannot_be_had_is_an_error_or_a_reason(tmp_path):
 
 def test_waiting_for_answers_in_a_folder_can_go_on_later(tmp_path):
     request = {"model": f"folder:{tmp_path}", "variants": 1, "repairs": 1, "seed": 3, "target": "cpu.avx512", "timed": False}
-    assert lives(_core.tune_kernels([CONTRACT], request)[0]) == [(1, 0, 0, "ask", False)]
+    row = _core.tune_kernels([CONTRACT], request)[0]
+    assert lives(row) == [(1, 0, 0, "ask", False)]
+    assert "waiting  model: unnamed cpu round=1 variant=0" in row["text"] and "rejected model" not in row["text"]
     (prompt,) = tmp_path.glob("*.prompt.md")
     prompt.with_name(prompt.name.replace(".prompt.", ".answer.")).write_text(f"```\n{MISSPELLED}```\n")
     assert lives(_core.tune_kernels([CONTRACT], request)[0]) == [(1, 0, 0, "check", False), (1, 0, 1, "ask", False)]
