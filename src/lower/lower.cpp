@@ -47,28 +47,9 @@ void open_axis(Kernel& kernel, AxisId axis) {
     kernel.buffers[buffer].dynamic_dims[d] = axis;
 }
 
-// Whether rows of some buffer are as long as the axis is: of open length, no load of a kernel knows whether
-// they begin where a whole vector may.
-bool is_length_of_rows(const Kernel& kernel, AxisId axis) {
-  auto has_rows_of_it = [&](BufferId buffer, const std::vector<Affine>& index) {
-    auto& shape = kernel.buffers[buffer].type.shape;
-    bool is_last = !index.empty() && index.back() == Affine{0, {{axis, 1}}};
-    return is_last && kernel.buffers[buffer].type.elements() > shape.back();
-  };
-  return std::any_of(kernel.values.begin(), kernel.values.end(), [&](const KernelValue& value) {
-    return (value.output >= 0 && has_rows_of_it(value.output, value.store)) ||
-           std::any_of(value.operands.begin(), value.operands.end(), [&](const KernelOperand& operand) {
-             return operand.kind == KernelOperand::Kind::load && has_rows_of_it(operand.id, operand.index);
-           });
-  });
-}
-
 void open_axes(Kernel& kernel, OpenAxes open) {
-  if (open == OpenAxes::outermost) {
-    if (!kernel.axes.empty() && !is_length_of_rows(kernel, 0)) open_axis(kernel, 0);
-    return;
-  }
-  for (size_t axis = 0; axis < kernel.axes.size(); ++axis)
+  size_t count = open == OpenAxes::all ? kernel.axes.size() : std::min<size_t>(1, kernel.axes.size());
+  for (size_t axis = 0; axis < count; ++axis)
     open_axis(kernel, static_cast<AxisId>(axis));
 }
 

@@ -1,6 +1,7 @@
 #include "tune/key.h"
 
 #include <bit>
+#include <numeric>
 
 #include "compile/cpu/compile.h"
 #include "compile/cuda/compile.h"
@@ -13,7 +14,7 @@ namespace autoperfect {
 namespace {
 
 // Raise it when the built-in schedules write other code for the same kernel.
-constexpr int generator_version = 13;
+constexpr int generator_version = 14;
 constexpr int key_version = 1;
 
 std::string cpu_part() {
@@ -44,7 +45,11 @@ std::string cache_key(const Kernel& kernel, const Target& target) {
   key += "\ntarget " + target.name + " threads=" + std::to_string(target.threads);
   key += target.capability ? gpu_part(target) : cpu_part();
   for (auto& axis : kernel.axes)
-    if (axis.dynamic) key += "\nsize " + std::to_string(size_class(axis.size));
+    if (axis.dynamic) {
+      key += "\nsize " + std::to_string(size_class(axis.size));
+      // Code for a GPU may be for whole packs only.
+      if (target.capability) key += ", multiple of " + std::to_string(std::gcd(axis.size, int64_t{16}));
+    }
   return key + "\nsignature " + signature(kernel) + "\n" + print(kernel, Names::canonical);
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <random>
 
+#include "gate/families.h"
 #include "generate/schedule/schedule.h"
 #include "ir/kernel_text.h"
 #include "reference/reference.h"
@@ -70,8 +71,9 @@ inline void check_kernel(const Kernel& kernel, bool expect_candidates = true) {
   for (auto& candidate : candidates) {
     auto run = prepare(candidate);
     ASSERT_TRUE(run.ok()) << format(run.errors()) << candidate.source;
-    for (int64_t size : sizes) {
-      Kernel sized = size < 0 ? kernel : with_dynamic_size(kernel, size);
+    for (int64_t wanted : sizes) {
+      Kernel sized = wanted < 0 ? kernel : with_dynamic_size(kernel, wanted);
+      sized = resize(sized, sizes_admitted(candidate.guards, sizes_of_axes(sized)));
       std::mt19937 random(7);
       std::vector<Tensor> inputs;
       for (auto& buffer : sized.buffers)

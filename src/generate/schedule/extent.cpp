@@ -46,6 +46,17 @@ Extent Extent::times(const Extent& other) const {
   return product;
 }
 
+Extent Extent::in_units(size_t place, int64_t unit) const {
+  Extent counted;
+  for (const auto& [dims, factor] : terms_) {
+    int64_t scaled = factor;
+    for (int dim : dims)
+      if (static_cast<size_t>(dim) == place) scaled *= unit;
+    counted.add(dims, scaled);
+  }
+  return counted;
+}
+
 std::string Extent::text() const {
   if (is_fixed()) return std::to_string(fixed());
   std::string text;

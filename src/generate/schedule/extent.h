@@ -22,6 +22,7 @@ class Extent {
 
   Extent plus(const Extent& other) const;
   Extent times(const Extent& other) const;
+  Extent in_units(size_t place, int64_t unit) const;  // the dim of that place then counts units of so many
 
   std::string text() const;  // 64, d0, (d0 * d1 * 64 + 3)
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "generate/schedule/cuda/units.h"
 #include "generate/schedule/cuda/writer.h"
 #include "generate/schedule/expression.h"
 #include "generate/schedule/scope.h"
@@ -14,9 +15,9 @@ bool is_dynamic(const Kernel& kernel) {
 }
 
 // Whether numbers of elements, with room for the last blocks, are ints.
-bool is_small(const Kernel& kernel) {
+bool is_small(const Kernel& kernel, const SizeGuard& unit) {
   constexpr int64_t most = int64_t{1} << 30;
-  if (is_dynamic(kernel)) return false;
+  if (is_dynamic(kernel)) return unit.most < most;
   int64_t all = 1;
   for (auto& axis : kernel.axes)
     all = std::min(most, all * std::max<int64_t>(axis.size, 1));
@@ -34,7 +35,8 @@ std::string parameter(const Kernel& kernel, size_t b) {
 
 class Joiner {
  public:
-  Joiner(const Kernel& kernel, const std::vector<Part>& parts) : kernel_(kernel), parts_(parts) {
+  Joiner(const Kernel& kernel, const std::vector<Part>& parts, const SizeGuard& unit)
+      : kernel_(kernel), parts_(parts), unit_(unit) {
     stores_.assign(kernel.buffers.size(), false);
     finish_stores_ = stores_;
     for (auto& part : parts)
@@ -54,6 +56,7 @@ class Joiner {
 
   const Kernel& kernel_;
   const std::vector<Part>& parts_;
+  const SizeGuard& unit_;
   std::vector<bool> stores_, finish_stores_;
   bool finishes() const { return !launch_.finish_blocks.empty(); }
 
@@ -92,11 +95,13 @@ std::string Joiner::kernel_text(bool finish, bool aligned) const {
   for (size_t b = 0; b < kernel_.buffers.size(); ++b)
     if (kernel_.buffers[b].role == BufferRole::out && stored[b]) add(parameter(kernel_, b));
   if (partial && !finish) add("unsigned char* partial");
-  if (is_dynamic(kernel_)) add("int d0");
+  const bool counts_units = is_dynamic(kernel_) && unit_.multiple > 1;
+  if (is_dynamic(kernel_)) add(counts_units ? "int size" : "int d0");
   std::string text = "extern \"C\" __global__ void __launch_bounds__(" +
                      std::to_string(finish ? launch_.finish_threads : launch_.threads) + ") autoperfect_" +
                      (finish ? "finish" : "kernel") + (aligned ? "" : "_unaligned") + "(" + parameters +
                      ") {\n";
+  if (counts_units) text += "  const int d0 = size / " + std::to_string(unit_.multiple) + ";\n";
   int64_t shared = 16;
   for (auto& part : parts_)
     shared = std::max(shared, part.shared_bytes);
@@ -130,7 +135,7 @@ std::optional<Candidate> Joiner::run() {
     if (!term.empty()) sum += (sum.empty() ? "" : " + ") + term;
   };
   std::string source =
-      std::string("namespace ap {\nusing ix = ") + (is_small(kernel_) ? "int" : "long") + ";\n";
+      std::string("namespace ap {\nusing ix = ") + (is_small(kernel_, unit_) ? "int" : "long") + ";\n";
   for (auto& part : parts_) {
     add(launch_.blocks, part.blocks);
     add(launch_.finish_blocks, part.finish_blocks);
@@ -146,15 +151,16 @@ std::optional<Candidate> Joiner::run() {
   Candidate candidate;
   candidate.language = "cuda";
   candidate.source = source + "}  // namespace ap\n";
-  candidate.launch.grid = {launch_.blocks};
+  candidate.launch.grid = {of_size(launch_.blocks, unit_.multiple)};
   candidate.launch.block = {std::to_string(launch_.threads)};
   if (finishes())
     candidate.second = {
-        {launch_.finish_blocks},
+        {of_size(launch_.finish_blocks, unit_.multiple)},
         {std::to_string(launch_.finish_threads)},
-        launch_.partial_bytes,
+        of_size(launch_.partial_bytes, unit_.multiple),
         outputs(stores_),
         outputs(finish_stores_)};
+  if (unit_.axis >= 0) candidate.guards.sizes = {unit_};
   return candidate;
 }
 
@@ -169,8 +175,8 @@ std::string part_head(const Kernel& kernel, const std::string& name) {
          "{\n";
 }
 
-std::optional<Candidate> join(const Kernel& kernel, const std::vector<Part>& parts) {
-  return Joiner(kernel, parts).run();
+std::optional<Candidate> join(const Kernel& kernel, const std::vector<Part>& parts, const SizeGuard& unit) {
+  return Joiner(kernel, parts, unit).run();
 }
 
 }  // namespace autoperfect::schedule::cuda

@@ -4,6 +4,7 @@
 
 #include "generate/schedule/contraction.h"
 #include "generate/schedule/cuda/mapping.h"
+#include "generate/schedule/cuda/units.h"
 #include "generate/schedule/cuda/writer.h"
 #include "generate/schedule/parts.h"
 #include "generate/schedule/tiles.h"
@@ -21,12 +22,15 @@ struct Choices {
   std::vector<Mapping> mappings;
 };
 
-std::optional<Choices> choices(const Kernel& kernel, const Target& target) {
+std::optional<Choices> choices(const Kernel& kernel, const Target& target, int64_t unit) {
   if (find_contraction(kernel)) return std::nullopt;
-  if (auto tiles = find_tiles(kernel)) return Choices{*tiles, tile_mappings(kernel, *tiles)};
+  if (auto tiles = find_tiles(kernel)) {
+    Nest own = in_units(*tiles, unit);
+    return Choices{own, tile_mappings(kernel, own)};
+  }
   auto nest = find_nest(kernel);
   if (!nest) return std::nullopt;
-  Nest own = for_gpu(*nest);
+  Nest own = for_gpu(in_units(*nest, unit));
   return Choices{own, mappings(kernel, own, target)};
 }
 
@@ -64,8 +68,9 @@ std::vector<Candidate> generate(const Kernel& kernel, const Target& target) {
   auto kernels = split_into_parts(kernel);
   std::vector<Choices> each;
   size_t count = 0;
+  const SizeGuard unit = unit_of_rows(kernel);
   for (auto& part : kernels) {
-    auto found = choices(part, target);
+    auto found = choices(part, target, unit.multiple);
     if (!found || found->mappings.empty()) return {};
     count = std::max(count, found->mappings.size());
     each.push_back(std::move(*found));
@@ -84,7 +89,7 @@ std::vector<Candidate> generate(const Kernel& kernel, const Target& target) {
       text += (text.empty() ? "" : " | ") + mapping.text();
     }
     if (parts.size() < each.size()) continue;
-    auto candidate = join(kernel, parts);
+    auto candidate = join(kernel, parts, unit);
     bool known = candidate && std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& c) {
                    return c.source == candidate->source;
                  });

@@ -26,7 +26,8 @@ struct Part {
 // None when the kernel holds something the CUDA schedules have no form for.
 std::optional<Part> write_part(const Kernel& kernel, const Nest& nest, const Mapping& mapping, int number);
 
-// The whole source and how it is launched; none when an output would be stored by both launches.
-std::optional<Candidate> join(const Kernel& kernel, const std::vector<Part>& parts);
+// The whole source and how it is launched; none when an output would be stored by both launches. `unit`: what
+// the parts count the open axis in.
+std::optional<Candidate> join(const Kernel& kernel, const std::vector<Part>& parts, const SizeGuard& unit);
 
 }  // namespace autoperfect::schedule::cuda
