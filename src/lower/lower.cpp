@@ -47,10 +47,19 @@ void open_axis(Kernel& kernel, AxisId axis) {
     kernel.buffers[buffer].dynamic_dims[d] = axis;
 }
 
+// Where the outermost axis cannot be open, another one is only for what would take long to be proved at its
+// own size: code of a fixed size is as good, and loops over few elements are better.
 void open_axes(Kernel& kernel, OpenAxes open) {
-  size_t count = open == OpenAxes::all ? kernel.axes.size() : std::min<size_t>(1, kernel.axes.size());
-  for (size_t axis = 0; axis < count; ++axis)
+  constexpr int64_t soon_proved = int64_t{1} << 20;
+  int64_t work = 1;
+  for (const auto& axis : kernel.axes)
+    work = std::min(2 * soon_proved, work * std::max<int64_t>(axis.size, 1));
+  const bool tries_all = open == OpenAxes::all || work > soon_proved;
+  const size_t tried = tries_all ? kernel.axes.size() : std::min<size_t>(1, kernel.axes.size());
+  for (size_t axis = 0; axis < tried; ++axis) {
     open_axis(kernel, static_cast<AxisId>(axis));
+    if (open == OpenAxes::outermost && kernel.axes[axis].dynamic) return;
+  }
 }
 
 // The budget in units of the output dtype: every op on the longest chain may be an ulp off, functions four.
