@@ -117,6 +117,17 @@ def verdict(row, got, expected):
     return apart <= accuracy.limit(expected, ALLOWED), apart
 
 
+def judge_by_oracle(row, arguments, ours, eager, result):
+    """Far from eager MLX is wrong unless eager is as far from double precision: where values of half dtypes decide about
+    f32, one that rounds the other way moves both. The rule of the CPU's benchmarks (accuracy.judge)."""
+    oracle = product.oracle(row.compared or row.function, arguments)
+    if oracle is None:
+        return
+    judged = accuracy.judge(ours, eager, oracle)
+    result["correct"], result["why"] = judged.correct, judged.failure
+    result["from_oracle"] = {"ours": judged.against_oracle, "eager": judged.eager_against_oracle}
+
+
 def mlx_runner(function, sets):
     """run(calls, cold): that many evaluated together; on the first set of arguments or, cold, on all in turn."""
 
@@ -258,6 +269,8 @@ def measure(row, rounds):
     result = about(row, arguments, fast, ours)
     pair = (product.compile(row.compared)(*arguments), row.compared(*arguments)) if row.compared else (ours, eager)
     result["correct"], result["apart"] = verdict(row, *pair)
+    if not result["correct"] and not row.close:
+        judge_by_oracle(row, arguments, *pair, result)
     if not result["correct"]:
         return result
     others = torch_contenders(row)
