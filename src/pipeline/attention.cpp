@@ -12,6 +12,7 @@
 #include "lower/attention_call.h"
 #include "mlx/mlx.h"
 #include "mlx/version.h"
+#include "pipeline/calls.h"
 #include "pipeline/dump.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/prove_attention.h"
@@ -130,32 +131,11 @@ class Trial {
 };
 
 std::vector<Timing> Trial::timed(std::vector<std::pair<std::string, ArrayFunction>> functions) {
-  // On a GPU calls are timed as programs make them, several to an eval: one alone is all waiting.
-  constexpr int64_t most_calls = 20, most_bytes = int64_t{2} << 30;
-  const int64_t bytes = call_.written.type(call_.written.outputs[0]).bytes();
-  const bool on_cpu = stream_.device == mx::Device::cpu;
-  const int calls =
-      on_cpu ? 1 : static_cast<int>(std::clamp<int64_t>(most_bytes / (1 + bytes), 1, most_calls));
+  const int calls = calls_in_flight(stream_, call_.written.type(call_.written.outputs[0]).bytes());
   std::vector<Contender> contenders;
   for (auto& [name, function] : functions)
-    contenders.push_back(
-        {name,
-         [arrays = inputs_, function = function, calls] {
-           Arrays outputs;
-           for (int call = 0; call < calls; ++call) {
-             auto made = function(arrays);
-             outputs.insert(outputs.end(), made.begin(), made.end());
-           }
-           mx::eval(std::move(outputs));
-         },
-         calls});
-  std::optional<TimingTurn> turn;
-  BenchOptions how = options_.tune.bench;
-  how.before_rounds = [&] {
-    auto& cache = Cache::instance();
-    turn.emplace(cache.persistent() && environment().cache == "on" ? cache.directory() : "");
-  };
-  return bench(contenders, how);
+    contenders.push_back(calling(name, function, inputs_, calls));
+  return bench_in_turn(contenders, options_.tune.bench);
 }
 
 // The two products of what is written, on arrays that are there: no kernel of ours makes the rest faster than

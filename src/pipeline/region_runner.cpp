@@ -9,6 +9,7 @@
 #include "ir/layout.h"
 #include "lower/lower.h"
 #include "mlx/mlx.h"
+#include "pipeline/calls.h"
 #include "pipeline/full_size.h"
 
 namespace autoperfect {
@@ -56,12 +57,6 @@ std::vector<mx::array> sample_inputs(const Kernel& kernel) {
   }
   mx::eval(inputs);
   return inputs;
-}
-
-// As many as fill MLX's unit of work, in memory that is there.
-int calls_in_flight(const Kernel& kernel) {
-  constexpr int64_t most_calls = 20, most_bytes = int64_t{2} << 30;
-  return static_cast<int>(std::clamp<int64_t>(most_bytes / (1 + bytes_of_outputs(kernel)), 1, most_calls));
 }
 
 }  // namespace
@@ -127,18 +122,8 @@ std::shared_ptr<const Executable> make_executable(const Kernel& kernel, const Ru
       .device = runnable.device});
 }
 
-// On a GPU calls are timed as programs make them, several to an eval: one alone is all waiting.
 Contender RegionRunner::timed(const std::string& name, ArrayFunction function) {
-  int calls = stream_.device == mx::Device::cpu ? 1 : calls_in_flight(kernel_);
-  auto run = [arrays = inputs(), function = std::move(function), calls] {
-    std::vector<mx::array> outputs;
-    for (int call = 0; call < calls; ++call) {
-      auto made = function(arrays);
-      outputs.insert(outputs.end(), made.begin(), made.end());
-    }
-    mx::eval(std::move(outputs));
-  };
-  return {name, run, calls};
+  return calling(name, std::move(function), inputs(), calls_in_flight(stream_, bytes_of_outputs(kernel_)));
 }
 
 std::vector<Contender> RegionRunner::baselines() {

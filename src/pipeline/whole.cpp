@@ -9,10 +9,10 @@
 #include "ir/graph_text.h"
 #include "mlx/mlx.h"
 #include "mlx/version.h"
+#include "pipeline/calls.h"
 #include "pipeline/steps.h"
 #include "support/hash.h"
 #include "support/mlx_settings.h"
-#include "support/options.h"
 #include "tune/evidence.h"
 #include "tune/turn.h"
 
@@ -51,44 +51,27 @@ int64_t bytes_of(const Arrays& arrays) {
   });
 }
 
-// As many as keep MLX's stream full, in memory and time that are there.
-int calls_in_flight(int64_t result_bytes, double seconds) {
-  constexpr int64_t most_calls = 20, most_bytes = int64_t{2} << 30;
+// No more than take a while: what is long is not bound by what calls cost.
+int calls_in_time(int most, double seconds) {
   constexpr double enough_seconds = 0.02;
-  auto by_memory = most_bytes / (1 + result_bytes);
-  auto by_time = static_cast<int64_t>(enough_seconds / (seconds + 1e-9));
-  return static_cast<int>(std::clamp<int64_t>(std::min(by_memory, by_time), 1, most_calls));
-}
-
-void run_calls(const ArrayFunction& function, const Arrays& arrays, int calls) {
-  Arrays results;
-  for (int call = 0; call < calls; ++call) {
-    auto made = function(arrays);
-    results.insert(results.end(), made.begin(), made.end());
-  }
-  mx::eval(std::move(results));
+  return std::clamp(static_cast<int>(enough_seconds / (seconds + 1e-6)), 1, most);
 }
 
 std::vector<Timing> measure(const ProgramWays& ways, const Arrays& arrays) {
   mx::eval(arrays);
   Arrays results = ways.eager(arrays);
-  int64_t result_bytes = bytes_of(results);
+  const int64_t result_bytes = bytes_of(results);
   mx::eval(std::move(results));
-  double seconds = seconds_of([&] { run_calls(ways.eager, arrays, 1); });
+  const double seconds = seconds_of(calling("", ways.eager, arrays, 1).run);
   if (seconds > longest_call) return {};
-  int calls = calls_in_flight(result_bytes, seconds);
+  const auto stream = mx::default_stream(mx::default_device());
+  const int calls = calls_in_time(calls_in_flight(stream, result_bytes), seconds);
   std::vector<Contender> contenders;
   for (const auto& [way, function] : timed_ways(ways))
-    contenders.push_back(
-        {std::string(name(way)), [&arrays, function, calls] { run_calls(*function, arrays, calls); }, calls});
+    contenders.push_back(calling(std::string(name(way)), *function, arrays, calls));
   BenchOptions options;
   options.max_seconds = 1;
-  std::optional<TimingTurn> turn;
-  options.before_rounds = [&] {
-    auto& cache = Cache::instance();
-    turn.emplace(cache.persistent() && environment().cache == "on" ? cache.directory() : "");
-  };
-  return bench(contenders, options);
+  return bench_in_turn(contenders, options);
 }
 
 Way way_of(const ProgramWays& ways, const std::vector<Timing>& timings) {

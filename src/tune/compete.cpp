@@ -7,7 +7,6 @@
 
 #include "cost/floor.h"
 #include "gate/families.h"
-#include "support/options.h"
 #include "tune/estimate.h"
 #include "tune/evidence.h"
 #include "tune/key.h"
@@ -66,14 +65,7 @@ void Competition::measure() {
   size_t baselines = contenders.size();
   for (auto& contestant : life_.admitted)
     contenders.push_back(runner.contender(contestant.runnable, contestant.attempt.name));
-  // What compiles in a first call (mx.compile on a GPU) may do so beside others.
-  std::optional<TimingTurn> turn;
-  BenchOptions how = options_.bench;
-  how.before_rounds = [&] {
-    auto& cache = Cache::instance();
-    turn.emplace(cache.persistent() && environment().cache == "on" ? cache.directory() : "");
-  };
-  timings_ = bench(contenders, how);
+  timings_ = bench_in_turn(contenders, options_.bench);
   auto end = timings_.begin() + static_cast<ptrdiff_t>(baselines);
   baselines_.assign(timings_.begin(), end);
   timings_.erase(timings_.begin(), end);

@@ -4,7 +4,11 @@
 #include <sys/file.h>
 
 #include <chrono>
+#include <optional>
 #include <thread>
+
+#include "cache/cache.h"
+#include "support/options.h"
 
 namespace autoperfect {
 
@@ -17,6 +21,15 @@ TimingTurn::TimingTurn(const std::string& directory, double patience_seconds) {
   constexpr auto pause = std::chrono::milliseconds(2);
   while (!(alone_ = flock(file_.get(), LOCK_EX | LOCK_NB) == 0) && Clock::now() < end)
     std::this_thread::sleep_for(pause);
+}
+
+std::vector<Timing> bench_in_turn(const std::vector<Contender>& contenders, BenchOptions options) {
+  std::optional<TimingTurn> turn;
+  options.before_rounds = [&] {
+    auto& cache = Cache::instance();
+    turn.emplace(cache.persistent() && environment().cache == "on" ? cache.directory() : "");
+  };
+  return bench(contenders, options);
 }
 
 }  // namespace autoperfect

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "bench/bench.h"
 #include "support/descriptor.h"
 
 namespace autoperfect {
@@ -18,5 +20,9 @@ class TimingTurn {
   Descriptor file_;  // closing it ends the turn, as the end of the process does
   bool alone_ = false;
 };
+
+// bench() whose rounds wait for the turn among the processes that share the cache. What compiles in a first
+// call (as mx.compile does on a GPU) does so beside others.
+std::vector<Timing> bench_in_turn(const std::vector<Contender>& contenders, BenchOptions options);
 
 }  // namespace autoperfect
