@@ -6,7 +6,9 @@ import subprocess
 import sys
 
 import cuda_report
+import cuda_rows
 import device_time
+import mlx.core as mx
 import pytest
 
 
@@ -102,3 +104,30 @@ def test_a_dry_run_writes_what_the_report_reads(root, tmp_path):
     assert set(document["rows"][0]["seconds"]) >= {"eager", "mx.compile", "built in", "ours"}
     assert "2 of 2 filled by 1 processes" in done.stdout
     assert "rms_norm f32 32x64" in cuda_report.markdown(document)
+
+
+def exponential(scale):
+    """f32 results of which a value of bfloat16 in between decides."""
+
+    def function(x):
+        return mx.exp((x * scale).astype(mx.bfloat16).astype(mx.float32) * 8)
+
+    return function
+
+
+def judged(ours, function, x):
+    row_of = cuda_rows.Row("hot", "exponential", "", (), function, lambda: (x,))
+    eager, result = function(x), {}
+    assert not cuda_rows.verdict(row_of, ours, eager)[0], "not far from eager: nothing is asked"
+    cuda_rows.judge_by_oracle(row_of, (x,), ours, eager, result)
+    return result
+
+
+def test_what_is_far_from_eager_is_judged_by_the_oracle():
+    x = mx.random.normal((64, 64), key=mx.random.key(3))
+    function = exponential(0.37)
+    exact = mx.exp(x * 0.37 * 8)  # without that value: as near the oracle as eager is, and nearer
+    right = judged(exact, function, x)
+    assert right["correct"] and right["from_oracle"]["ours"] < right["from_oracle"]["eager"], right
+    wrong = judged(exact * 1.1, function, x)
+    assert not wrong["correct"] and "from the oracle" in wrong["why"], wrong
