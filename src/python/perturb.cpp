@@ -124,16 +124,19 @@ double unit_of(mx::Dtype dtype) {
   return dtype == mx::float64 ? 0x1p-53 : 0x1p-24;
 }
 
-// Sums of the magnitudes of all terms, of those alone that are finite where `finite_only`; in f32 for halves,
-// as MLX accumulates them.
+// In f32 for halves, as MLX accumulates them. finite_only: 0 for others.
+mx::array magnitude_of(const mx::array& operand, bool finite_only) {
+  auto magnitude = mx::abs(operand);
+  if (is_half(from_mlx(operand.dtype()))) magnitude = mx::astype(magnitude, mx::float32);
+  if (finite_only) magnitude = mx::where(mx::isfinite(magnitude), magnitude, mx::zeros_like(magnitude));
+  return magnitude;
+}
+
+// Sums of the magnitudes of all terms, of those alone that are finite where `finite_only`.
 mx::array sum_magnitudes(const Graph& graph, NodeId id, const Arrays& operands, bool finite_only) {
   Arrays magnitudes;
-  for (const auto& operand : operands) {
-    auto magnitude = mx::abs(operand);
-    if (is_half(from_mlx(operand.dtype()))) magnitude = mx::astype(magnitude, mx::float32);
-    if (finite_only) magnitude = mx::where(mx::isfinite(magnitude), magnitude, mx::zeros_like(magnitude));
-    magnitudes.push_back(magnitude);
-  }
+  for (const auto& operand : operands)
+    magnitudes.push_back(magnitude_of(operand, finite_only));
   return apply(graph, id, magnitudes)[0];
 }
 
@@ -195,6 +198,12 @@ mx::array Perturbation::move(const Graph& graph, NodeId id, const Arrays& operan
     scale = mx::astype(sum_magnitudes(graph, id, operands, false), scale.dtype());
     // Finite terms that leave the range in one order need not in another.
     open = mx::logical_not(mx::isfinite(sum_magnitudes(graph, id, operands, true)));
+    // A factor of the product may come before or after it.
+    if (node.op == Op::addmm)
+      open = mx::logical_or(
+          open,
+          mx::logical_not(
+              mx::isfinite(mx::matmul(magnitude_of(operands[0], true), magnitude_of(operands[1], true)))));
   }
   if (node.op == Op::logaddexp)
     scale = mx::maximum(scale, mx::maximum(mx::abs(operands[0]), mx::abs(operands[1])));
