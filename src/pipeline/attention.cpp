@@ -7,17 +7,13 @@
 #include <random>
 
 #include "cache/cache.h"
-#include "compile/cuda/device.h"
 #include "ir/graph_text.h"
 #include "lower/attention_call.h"
 #include "mlx/mlx.h"
-#include "mlx/version.h"
 #include "pipeline/calls.h"
 #include "pipeline/dump.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/prove_attention.h"
-#include "pipeline/steps.h"
-#include "support/mlx_settings.h"
 #include "support/options.h"
 #include "tune/evidence.h"
 #include "tune/select.h"
@@ -82,15 +78,7 @@ class Trial {
   const AttentionMatch& match() const { return outcome_.match; }
 
   std::string key() const {
-    std::string key = fmt::format(
-        "autoperfect.attention {}\nmlx {}\ntarget {} threads={}\ndriver {}\n",
-        decision_version,
-        mx::version(),
-        target_.name,
-        target_.threads,
-        target_.capability ? cuda_driver_version() : 0);
-    for (const auto& setting : mlx_settings())
-      key += setting + "\n";
+    std::string key = fmt::format("autoperfect.attention {}\n{}", decision_version, timed_on(target_));
     for (ValueId v : call_.inputs)
       key += fmt::format("axes [{}]\n", fmt::join(axes_of_view(graph_, v), ", "));
     key += print(call_.written);
@@ -272,13 +260,7 @@ AttentionOutcome decide_attention(
 
 std::vector<NodeId> Program::choose_attentions(const CompileOptions& options) {
   std::vector<NodeId> taken;
-  auto plain = [this](const Region& region) -> std::optional<ArrayFunction> {
-    auto steps = make_steps(captured_, canonical_, sources_, {}, region.inputs, region.outputs);
-    if (!steps) return std::nullopt;
-    return [this, plain = std::make_shared<const Steps>(std::move(*steps))](const Arrays& inputs) {
-      return run_steps(*plain, captured_, canonical_.graph, inputs, stream_);
-    };
-  };
+  auto plain = [this](const Region& region) { return captured_function(region); };
   const bool decides = options.region_code == RegionCode::tuned ? options.tune.timed
                                                                 : options.region_code == RegionCode::untimed;
   for (auto& match : recognize_attention(canonical_.graph)) {

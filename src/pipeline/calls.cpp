@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "compile/cuda/device.h"
+#include "mlx/version.h"
+#include "support/mlx_settings.h"
+
 namespace autoperfect {
 
 namespace mx = mlx::core;
@@ -22,6 +26,15 @@ Contender calling(const std::string& name, ArrayFunction function, std::vector<m
     mx::eval(std::move(results));
   };
   return {name, std::move(run), calls};
+}
+
+std::string timed_on(const Target& target) {
+  std::string text = std::string("mlx ") + mx::version() + "\ntarget " + target.name +
+                     " threads=" + std::to_string(target.threads) + "\ndriver " +
+                     std::to_string(target.capability ? cuda_driver_version() : 0) + "\n";
+  for (const auto& setting : mlx_settings())
+    text += setting + "\n";
+  return text;
 }
 
 }  // namespace autoperfect

@@ -18,4 +18,8 @@ int calls_in_flight(const mlx::core::Stream& stream, int64_t result_bytes);
 Contender calling(
     const std::string& name, ArrayFunction function, std::vector<mlx::core::array> arrays, int calls);
 
+// What a kept decision by their times hangs on beside the program: MLX, its settings, the machine. Lines of a
+// key.
+std::string timed_on(const Target& target);
+
 }  // namespace autoperfect

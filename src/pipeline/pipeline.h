@@ -104,6 +104,7 @@ class Program {
   // For regions that read arguments which are not dense: kernels that take those as they lie, where that
   // pays.
   void tune_strided(const TuneOptions& options, const std::vector<mlx::core::array>& arguments);
+  std::optional<ArrayFunction> captured_function(const Region& region) const;
   ArrayFunction plain_function(const Region& region, const Kernel& kernel) const;
   void link();
   ArrayFunction as_captured() const;

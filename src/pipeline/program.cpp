@@ -194,16 +194,20 @@ void RegionOutcome::take(Decision decision) {
   attempts = std::move(decision.attempts);
 }
 
-// The region as MLX runs it: from the captured primitives, or, where the region holds only a part of one,
-// from its own operations.
-ArrayFunction Program::plain_function(const Region& region, const Kernel& kernel) const {
+// The region as MLX runs it, from the captured primitives; none where it holds only a part of one.
+std::optional<ArrayFunction> Program::captured_function(const Region& region) const {
   auto steps = make_steps(captured_, canonical_, sources_, {}, region.inputs, region.outputs);
-  if (!steps)
-    return [graph = raise(kernel)](const std::vector<mx::array>& inputs) { return interpret(graph, inputs); };
-  auto plain = std::make_shared<const Steps>(std::move(*steps));
-  return [this, plain](const std::vector<mx::array>& inputs) {
-    return run_steps(*plain, captured_, canonical_.graph, inputs, stream_);
-  };
+  if (!steps) return std::nullopt;
+  return
+      [this, plain = std::make_shared<const Steps>(std::move(*steps))](const std::vector<mx::array>& inputs) {
+        return run_steps(*plain, captured_, canonical_.graph, inputs, stream_);
+      };
+}
+
+// The same, or from its own operations.
+ArrayFunction Program::plain_function(const Region& region, const Kernel& kernel) const {
+  if (auto captured = captured_function(region)) return std::move(*captured);
+  return [graph = raise(kernel)](const std::vector<mx::array>& inputs) { return interpret(graph, inputs); };
 }
 
 void Program::link() {

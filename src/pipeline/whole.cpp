@@ -5,14 +5,11 @@
 #include <numeric>
 
 #include "cache/cache.h"
-#include "compile/cuda/device.h"
 #include "ir/graph_text.h"
 #include "mlx/mlx.h"
-#include "mlx/version.h"
 #include "pipeline/calls.h"
 #include "pipeline/steps.h"
 #include "support/hash.h"
-#include "support/mlx_settings.h"
 #include "tune/evidence.h"
 #include "tune/turn.h"
 
@@ -108,18 +105,13 @@ std::string whole_key(
     const std::vector<RegionOutcome>& outcomes,
     const std::vector<AttentionOutcome>& attentions,
     const Target& target) {
-  std::string key = "autoperfect.whole " + std::to_string(key_version) + "\nmlx " + mx::version() +
-                    "\ntarget " + target.name + "\ncapability " + std::to_string(target.capability) +
-                    "\nthreads " + std::to_string(target.threads) + "\ndriver " +
-                    std::to_string(cuda_driver_version());
-  for (const auto& setting : mlx_settings())
-    key += "\n" + setting;
+  std::string key = "autoperfect.whole " + std::to_string(key_version) + "\n" + timed_on(target);
   for (const auto& outcome : outcomes)
-    key +=
-        "\nregion " + outcome.signature + " " + (outcome.use_mlx ? "mlx" : hash_hex(outcome.winner.source));
+    key += "region " + outcome.signature + " " + (outcome.use_mlx ? "mlx" : hash_hex(outcome.winner.source)) +
+           "\n";
   for (const auto& attention : attentions)
-    key += std::string("\nattention ") + (attention.used ? library_attention_name : "mlx");
-  return key + "\n" + print(captured, Names::canonical);
+    key += std::string("attention ") + (attention.used ? library_attention_name : "mlx") + "\n";
+  return key + print(captured, Names::canonical);
 }
 
 bool may_be_timed(const Graph& captured, const Arrays& arguments) {
