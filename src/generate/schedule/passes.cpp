@@ -4,6 +4,7 @@
 
 #include "cost/weight.h"
 #include "generate/schedule/access.h"
+#include "generate/schedule/online.h"
 
 namespace autoperfect::schedule {
 namespace {
@@ -17,8 +18,9 @@ class PassFinder {
  public:
   PassFinder(const Kernel& kernel, const Nest& nest) : kernel_(kernel), nest_(nest) {}
 
-  Passes run(Keep keep) {
+  Passes run(Keep keep, Sums sums) {
     size_t n = kernel_.values.size();
+    passes_.online = sums == Sums::online ? online_sums(kernel_) : std::vector<int>(n, -1);
     passes_.ready.assign(n, 0);
     passes_.varies.assign(n, false);
     passes_.kept_in.assign(n, -1);
@@ -57,7 +59,7 @@ class PassFinder {
 void PassFinder::classify(int v) {
   auto& value = kernel_.values[v];
   bool costly = is_costly(value.op) || is_scan(value);
-  for (auto& operand : value.operands)
+  for (auto& operand : swept_operands(kernel_, passes_, v))
     for (KernelValueId needed : values_in(operand)) {
       passes_.ready[v] = std::max(passes_.ready[v], passes_.ready[needed]);
       costly = costly || (passes_.varies[needed] && costly_[needed]);
@@ -76,7 +78,7 @@ void PassFinder::choose_kept(Keep keep) {
   for (int sweep = 0; sweep < passes_.count; ++sweep) {
     std::vector<bool> seen(kernel_.values.size(), false);
     for (int r : passes_.reductions[sweep])
-      for (auto& operand : kernel_.values[r].operands)
+      for (auto& operand : swept_operands(kernel_, passes_, r))
         for (KernelValueId needed : values_in(operand))
           walk(needed, sweep, keep, first_sweep, seen);
     for (int v : passes_.outputs[sweep])
@@ -113,8 +115,14 @@ bool is_scan(const KernelValue& value) {
   return class_of(value.op) == OpClass::scan;
 }
 
-Passes find_passes(const Kernel& kernel, const Nest& nest, Keep keep) {
-  return PassFinder(kernel, nest).run(keep);
+Passes find_passes(const Kernel& kernel, const Nest& nest, Keep keep, Sums sums) {
+  return PassFinder(kernel, nest).run(keep, sums);
+}
+
+std::vector<KernelOperand> swept_operands(const Kernel& kernel, const Passes& passes, int value) {
+  const int difference = passes.online[value];
+  if (difference < 0) return kernel.values[value].operands;
+  return {kernel.values[difference].operands[0]};
 }
 
 }  // namespace autoperfect::schedule

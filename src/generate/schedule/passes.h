@@ -20,9 +20,17 @@ struct Passes {
   std::vector<std::vector<int>> reductions, outputs;  // per sweep (0-based): values
   std::vector<int> kept_in;  // per value: the sweep that writes it to scratch, -1 when it is recomputed
   std::vector<int> kept;     // values with a scratch row, in order
+  // Per value: of a sum that is found in the sweep of its largest (online.h) the difference it goes through,
+  // or -1. The exponentials are then nobody's business but its own.
+  std::vector<int> online;
 };
 
-Passes find_passes(const Kernel& kernel, const Nest& nest, Keep keep);
+enum class Sums { after, online };
+
+Passes find_passes(const Kernel& kernel, const Nest& nest, Keep keep, Sums sums = Sums::after);
+
+// What its sweep reads for it.
+std::vector<KernelOperand> swept_operands(const Kernel& kernel, const Passes& passes, int value);
 
 // A contraction is one too: the sum of products.
 bool is_reduction(const KernelValue& value);

@@ -61,6 +61,9 @@ template <class V>
 Found<V> shuffle_xor(Found<V> x, int lanes) {
   return {shuffle_xor(x.best, lanes), shuffle_xor(x.at, lanes)};
 }
+Exponentials shuffle_xor(Exponentials a, int lanes) {
+  return {shuffle_xor(a.largest, lanes), shuffle_xor(a.sum, lanes)};
+}
 struct FirstMax {
   template <class V>
   Found<V> operator()(Found<V> a, Found<V> b) const {

@@ -33,7 +33,7 @@ Body::Body(const Kernel& kernel, const Nest& nest, const Passes& passes, const M
 void Body::note_uses(int v, std::vector<bool>& seen, std::vector<bool>& loads) const {
   if (seen[v]) return;
   seen[v] = true;
-  for (auto& operand : kernel_.values[v].operands) {
+  for (auto& operand : swept_operands(kernel_, passes_, v)) {
     if (operand.kind == KernelOperand::Kind::load) loads[nest_.access_of(operand)] = true;
     for (KernelValueId needed : values_in(operand))
       if (passes_.varies[needed]) note_uses(needed, seen, loads);

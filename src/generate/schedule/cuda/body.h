@@ -49,6 +49,7 @@ class Body {
  private:
   struct Scope;
   bool columns() const { return nest_.columns(); }
+  bool online(int v) const { return passes_.online[v] >= 0; }
   bool arg(int v) const { return kernel_.values[v].op == Op::argmax || kernel_.values[v].op == Op::argmin; }
   std::vector<Dtype> operand_dtypes(const KernelValue& value) const;
   ReductionText text_of(int v) const;

@@ -50,18 +50,21 @@ void Body::compare_pairs(Scope& scope, int v) const {
 
 std::string Body::state_type(int v) const {
   if (compares_pairs(v)) return "ap::Two<" + pair_type(v) + ">";
+  if (online(v)) return "ap::Exponentials";
   if (!arg(v)) return vector_type(text_of(v).accumulate);
   return "ap::Found<" + vector_type(operand_dtype(kernel_, kernel_.values[v], 0)) + ">";
 }
 
 int64_t Body::state_bytes(int v) const {
   if (arg(v)) return size_of(operand_dtype(kernel_, kernel_.values[v], 0)) > 4 ? 16 : 8;
+  if (online(v)) return 8;
   return std::max<int64_t>(4, size_of(text_of(v).accumulate));
 }
 
 // Of argmax: below every element.
 std::string Body::initial(int v) const {
   if (compares_pairs(v)) return "ap::Half<" + pair_type(v) + ">::both(" + text_of(v).init + ")";
+  if (online(v)) return "{}";
   if (!arg(v)) return text_of(v).init;
   Dtype dtype = operand_dtype(kernel_, kernel_.values[v], 0);
   return "{" + reduction(kernel_.values[v].op == Op::argmax ? Op::max : Op::min, dtype, dtype)->init +
@@ -73,6 +76,7 @@ std::string Body::step(int v, const std::string& a, const std::string& b) const 
   Dtype dtype = operand_dtype(kernel_, kernel_.values[v], 0);
   if ((op == Op::max || op == Op::min) && is_floating(dtype))
     return std::string(op == Op::max ? "ap::largest(" : "ap::smallest(") + a + ", " + b + ")";
+  if (online(v)) return "ap::joined(" + a + ", " + b + ")";
   if (!arg(v)) return fill(text_of(v).step, a, b);
   return std::string(op == Op::argmax ? "ap::FirstMax" : "ap::FirstMin") + "{}(" + a + ", " + b + ")";
 }
@@ -98,9 +102,13 @@ std::string Body::declare_accumulators(int sweep, int depth) const {
 void Body::accumulate(Scope& scope, int v) const {
   auto& value = kernel_.values[v];
   if (compares_pairs(v)) return compare_pairs(scope, v);
-  std::string a = columns() ? id("a", v) + "[l]" : id("a", v), x = operand(scope, value, 0);
+  std::string a = columns() ? id("a", v) + "[l]" : id("a", v);
   // With scans all threads go on to the end, also those that are past it.
   std::string when = scope.scanned.empty() ? "" : "if (within) ";
+  if (online(v))
+    return scope.statement(
+        when + a + " = ap::with(" + a + ", " + operand(scope, kernel_.values[passes_.online[v]], 0) + ");");
+  std::string x = operand(scope, value, 0);
   if (arg(v)) {
     int group = nest_.group_of(value.reduced[0]);
     std::string place = group == nest_.vector_group ? "j + l" : id("g", group);
@@ -130,6 +138,7 @@ std::string Body::end_reduction(int v, int depth) const {
   auto& value = kernel_.values[v];
   std::string type = vector_type(value.dtype), name = id("u", v), a = id("a", v) + (columns() ? "[l]" : "");
   std::string end = arg(v)              ? "ap::to_u32(" + a + ".at)"
+                    : online(v)         ? "ap::sum_of(" + a + ")"
                     : compares_pairs(v) ? step(v, "ap::first(" + a + ")", "ap::second(" + a + ")")
                                         : rounded(value.dtype, a);
   if (!columns()) return indent(depth) + "const " + type + " " + name + " = " + end + ";\n";

@@ -80,7 +80,8 @@ std::string Joiner::call(size_t p, bool finish, bool aligned, const std::string&
     text += kernel_.buffers[b].role == BufferRole::in || stored[b] ? id("b", static_cast<int>(b)) + ", "
                                                                    : "nullptr, ";
   text += (parts_[p].finish_blocks.empty() ? "nullptr" : partial_at(p)) + std::string(", ") +
-          (finish ? "nullptr" : "shared") + ", " + (is_dynamic(kernel_) ? "d0" : "0") + ", ";
+          (finish && parts_[p].finish_shared_bytes == 0 ? "nullptr" : "shared") + ", " +
+          (is_dynamic(kernel_) ? "d0" : "0") + ", ";
   return text + blocks + ");\n";
 }
 
@@ -102,10 +103,10 @@ std::string Joiner::kernel_text(bool finish, bool aligned) const {
                      (finish ? "finish" : "kernel") + (aligned ? "" : "_unaligned") + "(" + parameters +
                      ") {\n";
   if (counts_units) text += "  const int d0 = size / " + std::to_string(unit_.multiple) + ";\n";
-  int64_t shared = 16;
+  int64_t shared = finish ? 0 : 16;
   for (auto& part : parts_)
-    shared = std::max(shared, part.shared_bytes);
-  if (!finish) text += "  __shared__ alignas(16) unsigned char shared[" + std::to_string(shared) + "];\n";
+    shared = std::max(shared, finish ? part.finish_shared_bytes : part.shared_bytes);
+  if (shared > 0) text += "  __shared__ alignas(16) unsigned char shared[" + std::to_string(shared) + "];\n";
   if (parts_.size() == 1) return text + "  " + call(0, finish, aligned, "blockIdx.x, gridDim.x") + "}\n";
   text += "  ix block = blockIdx.x, blocks = 0;\n";
   for (size_t p = 0; p < parts_.size(); ++p) {

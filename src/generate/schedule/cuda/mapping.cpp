@@ -21,7 +21,12 @@ bool is_arg(const KernelValue& value) {
 class Chooser {
  public:
   Chooser(const Kernel& kernel, const Nest& nest, const Target& target)
-      : kernel_(kernel), nest_(nest), target_(target), passes_(find_passes(kernel, nest, Keep::costly)) {
+      : kernel_(kernel),
+        nest_(nest),
+        target_(target),
+        passes_(find_passes(kernel, nest, Keep::costly)),
+        swept_(find_passes(kernel, nest, Keep::nothing, Sums::online)) {
+    online_ = std::any_of(swept_.online.begin(), swept_.online.end(), [](int v) { return v >= 0; });
     for (auto& buffer : kernel.buffers)
       bytes_ += buffer.type.bytes();
     for (int g : nest.unit_groups)
@@ -53,6 +58,7 @@ class Chooser {
   void rows();
   void add_row(int pack, int64_t packs, int64_t elements_a_thread, int aligned_to = -1);
   void add_streamed_rows(int pack, int64_t packs, int aligned_to = -1);
+  void add_rows_of_several_blocks(int pack, int64_t packs);
   void add_aligned_rows();
   int64_t kept_words(int pack, int aligned_to) const;
   void columns();
@@ -65,6 +71,8 @@ class Chooser {
   const Nest& nest_;
   const Target& target_;
   Passes passes_;
+  Passes swept_;         // in as few sweeps as go
+  bool online_ = false;  // fewer than otherwise
   int64_t bytes_ = 0, units_ = 1;
   bool scans_ = false;
   std::vector<Mapping> found_;
@@ -163,6 +171,27 @@ void Chooser::add_streamed_rows(int pack, int64_t packs, int aligned_to) {
     Mapping row{
         Kind::rows, pack, std::max(lanes, 128), lanes, 0, steps_of(pack), 1, false, false, aligned_to};
     if (lanes > 32) row.threads = lanes;
+    row.online = online_;
+    found_.push_back(row);
+  }
+  if (!online_) return;
+  Mapping in_more_sweeps = found_[found_.size() - 2];
+  in_more_sweeps.online = false;
+  found_.push_back(in_more_sweeps);
+}
+
+// Few long rows: blocks share each, and a second launch joins what they found. Where elements wait for that,
+// its blocks are as many, and each goes on with its share.
+void Chooser::add_rows_of_several_blocks(int pack, int64_t packs) {
+  constexpr int64_t long_row = 2048;
+  const bool goes_on = swept_.count > 1;
+  if (!can_slice(kernel_, swept_) || scans_ || packs < long_row) return;
+  if (goes_on ? 4 * units_ > target_.threads : units_ >= 2 * target_.threads) return;
+  for (auto [waves, least_packs] : {std::pair<int64_t, int64_t>{2, 1024}, {6, 256}}) {
+    const int64_t slices = std::min(waves * target_.threads / units_, packs / least_packs);
+    if (slices < 2 || (!found_.empty() && found_.back().slices == slices)) continue;
+    Mapping row{Kind::rows, pack, 256, 256, 0, 4, slices, false};
+    row.online = online_;
     found_.push_back(row);
   }
 }
@@ -184,17 +213,13 @@ void Chooser::add_aligned_rows() {
 }
 
 void Chooser::rows() {
+  constexpr int64_t least_streamed = 1024;  // packs
   bool single = nest_.unit_groups.empty() && nest_.inner_groups.empty() && passes_.count <= 1 && !scans_;
   auto widths = packs(single);
   int width = widths[0];
   int64_t length = packs_of_row(nest_, width);
-  if (can_slice(kernel_, passes_) && !scans_ && units_ < 2 * target_.threads && length >= 2048) {
-    for (int64_t waves : {2, 6}) {
-      int64_t slices = std::min<int64_t>(waves * target_.threads / units_, length / 1024);
-      if (slices > 1) found_.push_back({Kind::rows, width, 256, 256, 0, 4, slices, false});
-    }
-  }
-  bool sliced = !found_.empty();
+  add_rows_of_several_blocks(width, length);
+  bool sliced = !found_.empty() && swept_.count == 1;
   if (!sliced && width < wanted_packs()[0]) add_aligned_rows();
   size_t others = found_.size();
   bool dynamic = !nest_.groups[nest_.vector_group].size.is_fixed();
@@ -205,7 +230,8 @@ void Chooser::rows() {
       add_row(width, length, packs * wanted_packs()[0]);
   if (found_.size() > 1 && widths.size() > 1)
     add_row(widths[1], packs_of_row(nest_, widths[1]), 2 * widths[1]);
-  if (!sliced && found_.size() == others) add_streamed_rows(width, length);
+  const bool once_is_enough = online_ && swept_.count == 1 && length >= least_streamed;
+  if (!sliced && (found_.size() == others || once_is_enough)) add_streamed_rows(width, length);
 }
 
 void Chooser::columns() {
@@ -220,6 +246,12 @@ void Chooser::columns() {
   add_columns(std::min(widest, 4), 16);
   add_columns(widest, 8);
   if (widest > 4) add_columns(4, 8);
+  if (!online_) return;
+  Mapping in_more_sweeps = found_.front();
+  in_more_sweeps.slices = 1;
+  for (auto& mapping : found_)
+    mapping.online = true;
+  found_.push_back(in_more_sweeps);
 }
 
 // Packs of 32 bytes, which are what memory gives, or of 16.
@@ -250,7 +282,7 @@ void Chooser::add_columns(int width, int below) {
   int64_t rows = 1, slices = 1;
   for (int g : nest_.inner_groups)
     rows *= nest_.groups[g].seen_size;
-  if (can_slice(kernel_, passes_))
+  if (swept_.count == 1 && can_slice(kernel_, swept_))
     slices = std::min<int64_t>(
         blocks_of_multiprocessor * target_.threads / blocks_of_columns(side * width), rows / (below * 8));
   slices = std::max<int64_t>(1, slices);
@@ -283,6 +315,7 @@ std::string Mapping::text() const {
   if (kept) text += " kept=" + std::to_string(kept);
   if (steps > 1) text += " steps=" + std::to_string(steps);
   if (slices > 1) text += " slices=" + std::to_string(slices);
+  if (online) text += " online";
   if (tall) text += " tall";
   if (aligned_to >= 0) text += " aligned";
   return text + (once ? " once" : "") + (pairs ? " pairs" : "");
@@ -320,7 +353,8 @@ bool moves_packs_as(const Nest& nest, const Access& access, const Access& other,
 }
 
 bool can_slice(const Kernel& kernel, const Passes& passes) {
-  if (passes.count != 1 || passes.reductions[0].empty()) return false;
+  if (passes.count < 1 || passes.reductions[0].empty()) return false;
+  if (passes.count > 2 || (passes.count == 2 && !passes.reductions[1].empty())) return false;
   return std::none_of(kernel.values.begin(), kernel.values.end(), [](const KernelValue& value) {
     return is_arg(value) || is_scan(value);
   });

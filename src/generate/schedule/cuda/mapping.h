@@ -28,7 +28,8 @@ struct Mapping {
   bool tall = false;
   // Of rows of any length: packs begin where this access is aligned, and the ends go one by one.
   int aligned_to = -1;
-  bool pairs = false;  // two neighbours of a half dtype in one word are computed at once
+  bool online = false;  // sums of exponentials are found with the largest (online.h)
+  bool pairs = false;   // two neighbours of a half dtype in one word are computed at once
   std::string text() const;
 };
 
@@ -54,7 +55,7 @@ bool computes_pairs(const Kernel& kernel, const Nest& nest, const Passes& passes
 // that is made of it are sums, products and quotients, and all the kernel gives are half dtypes.
 std::vector<bool> coarse_values(const Kernel& kernel);
 
-// Reductions all in one sweep, whose partial results can be combined.
+// Reductions all in the first sweep, whose partial results can be combined.
 bool can_slice(const Kernel& kernel, const Passes& passes);
 
 // What a thread of a row goes through: packs of all inner groups. With the dynamic axis as first seen.

@@ -22,16 +22,17 @@ class PartWriter {
       : kernel_(kernel),
         nest_(nest),
         mapping_(mapping),
-        passes_(find_passes(kernel, nest, mapping.kept > 0 ? Keep::costly : Keep::nothing)),
+        passes_(find_passes(kernel, nest, mapping.kept > 0 ? Keep::costly : Keep::nothing, sums(mapping))),
         body_(kernel, nest, passes_, mapping_),
         end_mapping_(not_kept(mapping)),
-        end_passes_(find_passes(kernel, nest, Keep::nothing)),
+        end_passes_(find_passes(kernel, nest, Keep::nothing, sums(mapping))),
         end_body_(kernel, nest, end_passes_, end_mapping_),
         number_(number) {}
 
   std::optional<Part> run();
 
  private:
+  static Sums sums(const Mapping& mapping) { return mapping.online ? Sums::online : Sums::after; }
   static Mapping not_kept(Mapping mapping) {
     mapping.kept = 0;
     return mapping;
@@ -60,6 +61,8 @@ class PartWriter {
   void aligned_sweep(int s, const std::string& guard);
   void kept_sweep(int s, const std::string& guard);
   void position(const std::string& q);
+  void begin_row();
+  void join_threads(int s, int64_t& shared_bytes);
   void meet(int s);
   void columns();
   void column_sweep(int s);
@@ -72,6 +75,7 @@ class PartWriter {
   std::string partials(int64_t reductions) const;
   void store_partials();
   void finish_rows();
+  void finish_elements();
   void finish_columns();
   void add_partials(const std::string& first, const std::string& step, const std::string& at);
   void note_stores();

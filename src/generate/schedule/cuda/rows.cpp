@@ -74,12 +74,12 @@ void PartWriter::kept_sweep(int s, const std::string& guard) {
   end_block();
 }
 
-// Every thread of a row gets what all have reduced.
-void PartWriter::meet(int s) {
+// Every thread of a row gets what all have reduced, over shared memory from `shared_bytes` on.
+void PartWriter::join_threads(int s, int64_t& shared_bytes) {
   auto& reductions = passes_.reductions[s];
   bool warps = mapping_.lanes > 32;
   auto slots = [&](size_t k) {
-    return "shared + " + std::to_string(part_.shared_bytes + slot_bytes * static_cast<int64_t>(k));
+    return "shared + " + std::to_string(shared_bytes + slot_bytes * static_cast<int64_t>(k));
   };
   for (size_t k = 0; k < reductions.size(); ++k) {
     std::string a = id("a", reductions[k]);
@@ -89,17 +89,30 @@ void PartWriter::meet(int s) {
           body_.function(reductions[k]) + ");");
     if (warps) line("ap::leave(" + slots(k) + ", " + a + ");");
   }
-  if (warps && !reductions.empty()) {
-    line("__syncthreads();");
-    for (size_t k = 0; k < reductions.size(); ++k)
-      line(
-          id("a", reductions[k]) + " = ap::collect<" + std::to_string(mapping_.lanes / 32) + ", " +
-          body_.state_type(reductions[k]) + ">(" + slots(k) + ", " + body_.function(reductions[k]) + ");");
-    part_.shared_bytes += slot_bytes * static_cast<int64_t>(reductions.size());
-  }
+  if (!warps || reductions.empty()) return;
+  line("__syncthreads();");
+  for (size_t k = 0; k < reductions.size(); ++k)
+    line(
+        id("a", reductions[k]) + " = ap::collect<" + std::to_string(mapping_.lanes / 32) + ", " +
+        body_.state_type(reductions[k]) + ">(" + slots(k) + ", " + body_.function(reductions[k]) + ");");
+  shared_bytes += slot_bytes * static_cast<int64_t>(reductions.size());
+}
+
+void PartWriter::meet(int s) {
+  join_threads(s, part_.shared_bytes);
   if (sliced()) return;
-  for (int v : reductions)
+  for (int v : passes_.reductions[s])
     text_ += body_.end_reduction(v, depth_);
+}
+
+// What a thread has of a row: all packs of it, or those of its block's share.
+void PartWriter::begin_row() {
+  std::string slices = std::to_string(mapping_.slices);
+  line(
+      sliced() ? "const ix share = ceil_div(length, " + slices + "), from = at % " + slices +
+                     " * share, to = min(from + share, length);"
+               : "const ix from = 0, to = length;");
+  text_ += indices(nest_.unit_groups, "u");
 }
 
 void PartWriter::rows() {
@@ -123,11 +136,7 @@ void PartWriter::rows() {
   } else {
     line("const ix u = at / " + slices + ";");
   }
-  line(
-      sliced() ? "const ix share = ceil_div(length, " + slices + "), from = at % " + slices +
-                     " * share, to = min(from + share, length);"
-               : "const ix from = 0, to = length;");
-  text_ += indices(nest_.unit_groups, "u");
+  begin_row();
   if (mapping_.aligned_to >= 0)
     line(
         "const ix head = (P - (" + body_.place(mapping_.aligned_to) + ") % P) % P, whole = (" + lanes_size() +
@@ -135,7 +144,7 @@ void PartWriter::rows() {
   std::string first = guard.empty() ? "lane == 0" : "lane == 0 && active";
   text_ += body_.unit_values(0, depth_, first, !sliced());
   if (mapping_.kept) text_ += body_.declare_kept(depth_);
-  for (int s = 0; s < passes_.count; ++s) {
+  for (int s = 0; s < (sliced() ? 1 : passes_.count); ++s) {
     text_ += body_.declare_accumulators(s, depth_);
     begin_block("");
     if (mapping_.aligned_to >= 0)
@@ -173,6 +182,31 @@ void PartWriter::finish_rows() {
   end_block();
   part_.finish_blocks = ceil_div(units, many);
   part_.finish_threads = threads;
+}
+
+// Each block joins what all blocks of its row have found, and goes on with the elements of its share.
+void PartWriter::finish_elements() {
+  std::string slices = std::to_string(mapping_.slices), first = "lane == 0 && at % " + slices + " == 0";
+  std::string count = product(nest_, nest_.unit_groups, mapping_.slices);
+  width();
+  line("const int lane = threadIdx.x;");
+  line("const ix length = " + product(nest_, nest_.inner_groups) + " * " + packs() + ";");
+  over_blocks(count);
+  line("const ix u = at / " + slices + ";");
+  begin_row();
+  text_ += body_.unit_values(0, depth_, first, true);
+  add_partials("lane", std::to_string(mapping_.lanes), "(long)u * " + slices + " + s");
+  join_threads(0, part_.finish_shared_bytes);
+  for (int v : passes_.reductions[0])
+    text_ += body_.end_reduction(v, depth_);
+  text_ += body_.unit_values(1, depth_, first, true);
+  begin_block("");
+  row_sweep(1);
+  end_block();
+  line("__syncthreads();");
+  end_block();
+  part_.finish_blocks = count;
+  part_.finish_threads = mapping_.threads;
 }
 
 }  // namespace autoperfect::schedule::cuda

@@ -184,7 +184,8 @@ void PartWriter::note_stores() {
   part_.finish_stores = part_.stores;
   for (size_t v = 0; v < kernel_.values.size(); ++v) {
     int output = kernel_.values[v].output;
-    if (output >= 0) (sliced() && !passes_.varies[v] ? part_.finish_stores : part_.stores)[output] = true;
+    bool is_late = sliced() && (!passes_.varies[v] || passes_.ready[v] > 0);
+    if (output >= 0) (is_late ? part_.finish_stores : part_.stores)[output] = true;
   }
 }
 
@@ -210,7 +211,10 @@ std::optional<Part> PartWriter::run() {
   part_.source = part_head(kernel_, "part" + std::to_string(number_)) + text_ + "}\n";
   if (sliced()) {
     text_.clear(), depth_ = 1;
-    nest_.columns() ? finish_columns() : finish_rows();
+    if (passes_.count > 1)
+      finish_elements();
+    else
+      nest_.columns() ? finish_columns() : finish_rows();
     part_.finish_blocks = "min(" + part_.finish_blocks + ", " + std::to_string(most_blocks) + ")";
     part_.source += part_head(kernel_, "finish" + std::to_string(number_)) + text_ + "}\n";
   }

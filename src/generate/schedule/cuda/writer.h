@@ -19,7 +19,7 @@ struct Part {
   std::string blocks, finish_blocks;  // finish_blocks is empty: no finish
   std::string partial_bytes;
   int threads = 0, finish_threads = 0;
-  int64_t shared_bytes = 0;
+  int64_t shared_bytes = 0, finish_shared_bytes = 0;
   std::vector<bool> stores, finish_stores;  // per buffer
 };
 
