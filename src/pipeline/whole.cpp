@@ -30,9 +30,8 @@ struct Timed {
 
 std::vector<Timed> timed_ways(const ProgramWays& ways) {
   std::vector<Timed> all;
-  if (ways.ours) all.push_back({Way::ours, &ways.ours});
-  all.push_back({Way::compiled, &ways.compiled});
-  all.push_back({Way::eager, &ways.eager});
+  for (Way way : {Way::ours, Way::compiled, Way::eager})
+    if (ways.has(way)) all.push_back({way, &ways.of(way)});
   return all;
 }
 
@@ -56,10 +55,11 @@ int calls_in_time(int most, double seconds) {
 
 std::vector<Timing> measure(const ProgramWays& ways, const Arrays& arrays) {
   mx::eval(arrays);
-  Arrays results = ways.eager(arrays);
+  const auto& eager = ways.of(Way::eager);
+  Arrays results = eager(arrays);
   const int64_t result_bytes = bytes_of(results);
   mx::eval(std::move(results));
-  const double seconds = seconds_of(calling("", ways.eager, arrays, 1).run);
+  const double seconds = seconds_of(calling("", eager, arrays, 1).run);
   if (seconds > longest_call) return {};
   const auto stream = mx::default_stream(mx::default_device());
   const int calls = calls_in_time(calls_in_flight(stream, result_bytes), seconds);
@@ -73,7 +73,7 @@ std::vector<Timing> measure(const ProgramWays& ways, const Arrays& arrays) {
 
 Way way_of(const ProgramWays& ways, const std::vector<Timing>& timings) {
   if (!timings.empty()) return fastest_way(timings);
-  return ways.ours ? Way::ours : Way::compiled;
+  return ways.has(Way::ours) ? Way::ours : Way::compiled;
 }
 
 std::optional<WholeDecision> take_cached(const std::string& key, const ProgramWays& ways) {
@@ -87,6 +87,12 @@ std::optional<WholeDecision> take_cached(const std::string& key, const ProgramWa
 }
 
 }  // namespace
+
+const ArrayFunction& ProgramWays::of(Way way) const {
+  auto& made = made_[static_cast<size_t>(way)];
+  if (!made) made = makers_[static_cast<size_t>(way)]();
+  return made;
+}
 
 std::string_view name(Way way) {
   switch (way) {
@@ -175,30 +181,21 @@ void Program::choose_way(const CompileOptions& options, const Arrays& arguments)
   };
   bool calls_library = std::any_of(
       attentions_.begin(), attentions_.end(), [](const auto& attention) { return attention.used; });
-  ProgramWays ways;
-  ways.eager = as_captured();
-  ways.compiled = mx::compile(ways.eager);
+  ProgramWays::Maker ours;
   if (!plain_)
-    ways.ours = with_kernels;
+    ours = [&] { return with_kernels; };
   else if (calls_library)
-    ways.ours = mx::compile(with_kernels);
-  whole_.way = ways.ours ? Way::ours : Way::compiled;
+    ours = [&] { return mx::compile(with_kernels); };
+  const ProgramWays ways(
+      ours, [this] { return mx::compile(as_captured()); }, [this] { return as_captured(); });
+  whole_.way = way_of(ways, {});
   bool timed = options.region_code == RegionCode::tuned && options.tune.timed;
   if (timed && may_be_timed(captured_.graph, arguments))
     whole_ = decide_whole(
         whole_key(captured_.graph, outcomes_, attentions_, *target_), ways, with_constants(arguments));
-  switch (whole_.way) {
-    case Way::ours:
-      if (plain_) runs_ = ways.ours;
-      return;
-    case Way::compiled:
-      runs_ = ways.compiled;
-      break;
-    case Way::eager:
-      runs_ = ways.eager;
-      break;
-  }
-  plain_ = true;
+  const bool as_linked = whole_.way == Way::ours && !plain_;
+  if (!as_linked) runs_ = ways.of(whole_.way);
+  plain_ = !as_linked;
 }
 
 }  // namespace autoperfect

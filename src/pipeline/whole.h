@@ -4,8 +4,10 @@
 // another is clearly faster.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/bench.h"
@@ -16,9 +18,21 @@
 
 namespace autoperfect {
 
-// Functions of the program's arguments and constants. Without kernels of ours `ours` is empty.
-struct ProgramWays {
-  ArrayFunction ours, compiled, eager;
+// Functions of the program's arguments and constants, each made when it is first asked for: where the
+// decision is known, one is.
+class ProgramWays {
+ public:
+  using Maker = std::function<ArrayFunction()>;
+  // Without kernels of ours `ours` is empty.
+  ProgramWays(Maker ours, Maker compiled, Maker eager)
+      : makers_{std::move(ours), std::move(compiled), std::move(eager)} {}
+
+  bool has(Way way) const { return makers_[static_cast<size_t>(way)] != nullptr; }
+  const ArrayFunction& of(Way way) const;
+
+ private:
+  std::array<Maker, 3> makers_;  // in the order of Way
+  mutable std::array<ArrayFunction, 3> made_;
 };
 
 // The text of all that decides how fast a way is: the program as captured, the kernels that won, target, MLX.

@@ -43,11 +43,15 @@ TEST(Whole, AWayThatFailedIsNotTaken) {
 // Ways that give the same numbers and wait for as long as they are told.
 struct Slow {
   int calls = 0;
-  ArrayFunction way(int milliseconds) {
-    return [this, milliseconds](const Arrays& arrays) {
-      ++calls;
-      std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
-      return Arrays{arrays[0] + mx::array(1.0f)};
+  int made = 0;
+  ProgramWays::Maker way(int milliseconds) {
+    return [this, milliseconds]() -> ArrayFunction {
+      ++made;
+      return [this, milliseconds](const Arrays& arrays) {
+        ++calls;
+        std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+        return Arrays{arrays[0] + mx::array(1.0f)};
+      };
     };
   }
 };
@@ -75,6 +79,10 @@ TEST(Whole, TheFastestIsFoundAndRemembered) {
   EXPECT_TRUE(again.from_cache);
   EXPECT_EQ(again.timings.size(), 3u);
   EXPECT_EQ(ours.calls, calls) << "a remembered decision is measured again";
+  EXPECT_EQ(ours.made, 1) << "a way is made again";
+  ProgramWays later{ours.way(9), compiled.way(3), eager.way(6)};
+  EXPECT_EQ(decide_whole(key, later, arrays).way, Way::compiled);
+  EXPECT_EQ(ours.made + compiled.made + eager.made, 3) << "a way is made that nobody runs";
 }
 
 TEST(Whole, LongCallsAreNotTimed) {
