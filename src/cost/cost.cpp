@@ -8,6 +8,7 @@
 #include "cost/footprint.h"
 #include "cost/mlx_cost.h"
 #include "cost/weight.h"
+#include "ir/landings.h"
 
 namespace autoperfect {
 namespace {
@@ -17,6 +18,14 @@ constexpr double least_seconds_saved = 3e-6;  // and this
 constexpr double least_gain_of_gemm = 1.03;   // where the time is that of a matrix product
 constexpr double grain = 16384;               // instructions a thread must have to be woken up
 constexpr int followed_streams = 16;          // by the prefetchers of a core
+
+// A scatter compares, combines and chooses, update by update.
+double instructions_for_element(const Graph& graph, const Node& node, Dtype worked) {
+  const double each = instructions_of(node.op, worked);
+  if (node.op != Op::scatter && node.op != Op::scatter_axis) return each;
+  return each * (node.attributes.has("reduce") ? 3.0 : 2.0) *
+         static_cast<double>(landings_of(graph, node).updates);
+}
 
 // A region as the cost functions see it: bytes and flops of its kernel, MLX's seconds for its ops.
 class Pricer {
@@ -75,7 +84,7 @@ class Pricer {
     if (class_of(node.op) == OpClass::gemm) {
       cost_.contraction_flops += contraction_flops(graph_, node);
     } else {
-      instructions_ += elements * instructions_of(node.op, worked.dtype);
+      instructions_ += elements * instructions_for_element(graph_, node, worked.dtype);
     }
     widest_ = std::max(widest_, elements);
   }
@@ -222,6 +231,16 @@ RegionCost cost_of(
     const std::vector<ValueId>& outputs,
     const Target& target) {
   return Pricer(graph, nodes, inputs, outputs, target).run();
+}
+
+std::string why_not_pulled(const Graph& graph, const Node& scatter, const Target& target) {
+  const TensorType& made = graph.type(scatter.results[0]);
+  const double instructions =
+      static_cast<double>(made.elements()) * instructions_for_element(graph, scatter, made.dtype);
+  const bool fresh = bytes_of(made) > static_cast<double>(target.mlx.kept_bytes);
+  if (instructions / (target.flops_per_second / 2) <= mlx_seconds(graph, scatter, fresh, target)) return "";
+  return "has each of " + std::to_string(made.elements()) + " elements look at " +
+         std::to_string(landings_of(graph, scatter).updates) + " updates, which takes longer than MLX's copy";
 }
 
 std::string why_not_worth(const RegionCost& cost, const Target&) {

@@ -48,6 +48,10 @@ RegionCost cost_of(
     const std::vector<ValueId>& outputs,
     const Target& target);
 
+// Empty, or why a scatter should not be computed from its result, each element looking at every update that
+// may be for it: that alone takes longer than MLX's op.
+std::string why_not_pulled(const Graph& graph, const Node& scatter, const Target& target);
+
 // Empty, or why the region is not worth a kernel: it gains too little, or it is a matrix product that fusing
 // what stands around it hardly moves.
 std::string why_not_worth(const RegionCost& cost, const Target& target);

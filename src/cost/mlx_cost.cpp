@@ -167,8 +167,6 @@ double indexing_nanoseconds(const Graph& graph, const Node& node) {
     }
     case Op::gather_axis:
       return lookup_along;
-    case Op::scatter:
-    case Op::scatter_axis:
     case Op::masked_scatter:
       return scattered;
     case Op::search_sorted:
@@ -215,6 +213,9 @@ double work_nanoseconds(const Graph& graph, const Node& node) {
     case OpClass::composite:
       return reads * composite(node.op).of(read.dtype);
     case OpClass::indexing:
+      if (node.op == Op::scatter || node.op == Op::scatter_axis)
+        return makes * block_copy +
+               static_cast<double>(graph.type(node.operands.back()).elements()) * scattered;
       return makes * indexing_nanoseconds(graph, node);
     case OpClass::barrier:
       return std::max(reads, makes) * barrier_nanoseconds(node, length);

@@ -253,6 +253,11 @@ void Growth::place(NodeId id) {
   if (reason.empty()) reason = why_not_fusable(graph_, id);
   if (reason.empty() && class_of(node.op) == OpClass::gemm && !target_.contracts)
     reason = "matrix products stay with MLX's library on this machine";
+  bool scatters = node.op == Op::scatter || node.op == Op::scatter_axis;
+  if (reason.empty() && scatters && options_.gate_by_cost) {
+    reason = why_not_pulled(graph_, node, target_);
+    if (!reason.empty()) reason = std::string(name(node.op)) + " " + reason;
+  }
   if (reason.empty() && is_constant_[id] && weight_of(node.op) > Weight::light)
     reason = std::string(name(node.op)) + " of constants is computed once, when the program is built";
   if (reason.empty() && class_of(node.op) != OpClass::elementwise) reason = why_not({id});

@@ -1,12 +1,50 @@
 #include "fuse/legal.h"
 
+#include <algorithm>
 #include <cmath>
+
+#include "ir/landings.h"
 
 namespace autoperfect {
 namespace {
 
 bool supported(Dtype dtype) {
   return dtype != Dtype::f64 && dtype != Dtype::c64;
+}
+
+// MLX writes into an array that nobody else holds, as the cache of a decoder; a kernel would copy all of it.
+bool is_large_and_given(const Graph& graph, ValueId value) {
+  constexpr int64_t large = int64_t{4} << 20;
+  if (graph.type(value).bytes() <= large) return false;
+  const Node* node = graph.producer(value);
+  while (node && (class_of(node->op) == OpClass::view || node->op == Op::scatter ||
+                  node->op == Op::scatter_axis || node->op == Op::slice_update))
+    node = graph.producer(node->operands[0]);
+  return !node;
+}
+
+// Whether each update is one element of every axis that is indexed, and all of the others.
+bool updates_elements(const Graph& graph, const Node& node) {
+  if (node.op == Op::scatter_axis) return true;
+  const Shape& shape = graph.type(node.operands[0]).shape;
+  const Shape& updates = graph.type(node.operands.back()).shape;
+  const auto& axes = node.attributes.get<std::vector<int64_t>>("axes");
+  for (size_t d = 0, outer = updates.size() - shape.size(); d < shape.size(); ++d) {
+    bool is_indexed = std::find(axes.begin(), axes.end(), static_cast<int64_t>(d)) != axes.end();
+    if (updates[outer + d] != (is_indexed ? 1 : shape[d])) return false;
+  }
+  return true;
+}
+
+std::string why_scatter_stays(const Graph& graph, const Node& node) {
+  const TensorType& type = graph.type(node.results[0]);
+  if (node.attributes.has("reduce") && type.dtype == Dtype::bool_) return "reduces bools";
+  if (!updates_elements(graph, node)) return "updates slices of an axis that it indexes, or parts of another";
+  if (is_large_and_given(graph, node.operands[0]))
+    return "updates a large array that the program is given, which MLX may do in place";
+  const int64_t updates = landings_of(graph, node).updates;
+  if (updates <= most_landings) return "";
+  return "has " + std::to_string(updates) + " updates for each element";
 }
 
 // An op without an index map from what it gives to what it reads.
@@ -36,6 +74,7 @@ std::string why_boundary(const Graph& graph, const Node& node) {
       return node.attributes.find("reduce") ? "reduces into what it updates" : "";
     case Op::scatter:
     case Op::scatter_axis:
+      return why_scatter_stays(graph, node);
     case Op::masked_scatter:
       return "writes where its data says";
     default:

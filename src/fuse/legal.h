@@ -7,6 +7,13 @@
 
 namespace autoperfect {
 
+// A scatter is computed from its result: each element looks at every update that may be for it, in order.
+// With more of them than this that is more work than MLX's copy, on any machine, and the kernel's text is
+// long.
+constexpr int64_t most_landings = 32;
+// The same where each element loads updates of its own, and not those of its row.
+constexpr int64_t most_landings_loaded = 4;
+
 // Empty: it may; otherwise why not.
 std::string why_not_fusable(const Graph& graph, NodeId node);
 

@@ -5,7 +5,8 @@
 //   scan                      scans along one axis, with elementwise work around them
 //   contraction               one contraction, with elementwise work on its operands and on its result
 //
-// Views, concatenations, pads and gathers are loads, and go with all of them.
+// Views, concatenations, pads and gathers are loads, and go with all of them; so do scatters, which are
+// choices between loads.
 #include <algorithm>
 #include <numeric>
 #include <set>

@@ -37,6 +37,9 @@ void Tracer::expand(int instance) {
       return expand_gather(node, instance);
     case Op::gather_axis:
       return expand_gather_axis(node, instance);
+    case Op::scatter:
+    case Op::scatter_axis:
+      return expand_scatter(node, instance);
     default:
       refuse(std::string(name(node.op)) + " has no index map");
   }

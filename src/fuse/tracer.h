@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "fuse/trace.h"
+#include "ir/landings.h"
 
 namespace autoperfect {
 
@@ -39,6 +40,10 @@ class Tracer {
   void expand_gather(const Node& node, int instance);
   void expand_gather_axis(const Node& node, int instance);
   void add_operand(int instance, ValueId value, IndexMap map);
+  // Scatters, from their results (trace_scatter.cpp).
+  void expand_scatter(const Node& node, int instance);
+  void add_landing(const Node& node, int instance, const Landings& landings, const IndexMap& at);
+  bool stays_an_index(ValueId index, int64_t size) const;
 
   // The loops (trace_loops.cpp).
   void share_loads();
@@ -64,6 +69,7 @@ class Tracer {
   const std::vector<ValueId>& outputs_;
   AxisSpace space_;
   std::vector<std::vector<int>> wanted_;  // per node: demands on its result
+  int64_t landings_ = 0;                  // of all scatters
   std::string refusal_;
   Trace trace_;
 };

@@ -8,7 +8,8 @@
 namespace autoperfect {
 
 // Per buffer the smallest dimension that its integers index, directly or through integer arithmetic; 0 when
-// they index none. MLX defines indices from minus that size to that size less one.
+// they index none. MLX defines indices from minus that size to that size less one. What is compared with a
+// place along an axis, as the indices of a scatter are, indexes as well.
 std::vector<int64_t> gathered_sizes(const Kernel& kernel);
 
 }  // namespace autoperfect

@@ -47,9 +47,22 @@ void open_axis(Kernel& kernel, AxisId axis) {
     kernel.buffers[buffer].dynamic_dims[d] = axis;
 }
 
+// A scatter that counts an index from the end has the size of its axis written down.
+std::vector<bool> written_down(const Graph& graph, const Kernel& kernel) {
+  std::vector<bool> found(kernel.axes.size(), false);
+  for (auto& value : kernel.values) {
+    if (value.op != Op::equal || value.nodes.empty()) continue;
+    Op op = graph.nodes[value.nodes[0]].op;
+    if (op != Op::scatter && op != Op::scatter_axis) continue;
+    for (AxisId axis : axes_of(kernel, value.operands[0]))
+      found[axis] = true;
+  }
+  return found;
+}
+
 // Where the outermost axis cannot be open, another one is only for what would take long to be proved at its
 // own size: code of a fixed size is as good, and loops over few elements are better.
-void open_axes(Kernel& kernel, OpenAxes open) {
+void open_axes(Kernel& kernel, OpenAxes open, const std::vector<bool>& closed) {
   constexpr int64_t soon_proved = int64_t{1} << 20;
   int64_t work = 1;
   for (const auto& axis : kernel.axes)
@@ -57,7 +70,7 @@ void open_axes(Kernel& kernel, OpenAxes open) {
   const bool tries_all = open == OpenAxes::all || work > soon_proved;
   const size_t tried = tries_all ? kernel.axes.size() : std::min<size_t>(1, kernel.axes.size());
   for (size_t axis = 0; axis < tried; ++axis) {
-    open_axis(kernel, static_cast<AxisId>(axis));
+    if (!closed[axis]) open_axis(kernel, static_cast<AxisId>(axis));
     if (open == OpenAxes::outermost && kernel.axes[axis].dynamic) return;
   }
 }
@@ -94,7 +107,7 @@ Result<Kernel> lower(const Graph& graph, const Region& region, const LowerOption
   if (sorted(found.inputs) != sorted(region.inputs))
     return Diagnostic{"lower", "other-inputs", "the region reads other inputs than it states", {}, ""};
   Kernel kernel = canonical_order(write_statements(graph, region, found));
-  open_axes(kernel, options.open);
+  open_axes(kernel, options.open, written_down(graph, kernel));
   choose_aliases(kernel);
   state_numerics(kernel);
   kernel.numerics.wide = options.wide && has_halves(kernel);

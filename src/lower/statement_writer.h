@@ -1,10 +1,12 @@
 // The state of write_statements(): the kernel so far, and how what a trace demands is written as an operand.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ir/landings.h"
 #include "lower/statements.h"
 
 namespace autoperfect {
@@ -22,6 +24,13 @@ class StatementWriter {
   void write_concatenate(const Instance& instance, KernelValue value);
   void write_pad(const Instance& instance, KernelValue value);
   void write_slice_update(const Instance& instance, KernelValue value);
+  // Scatters (scatters.cpp).
+  void write_scatter(const Instance& instance, KernelValue value);
+  KernelOperand place_of(int index, int64_t size);
+  std::optional<KernelOperand> lands(const Instance& instance, const Landings& landings, const int* indices);
+  KernelOperand combined(const Node& node, int update, KernelOperand before);
+  KernelOperand emit(const std::string& name, Op op, Dtype dtype, std::vector<KernelOperand> operands);
+
   void write_copy(const Instance& instance, KernelValue value, int demand);
   void write_choice(
       const Instance& instance,

@@ -114,6 +114,9 @@ void StatementWriter::write(const Instance& instance) {
       return write_pad(instance, std::move(value));
     case Op::slice_update:
       return write_slice_update(instance, std::move(value));
+    case Op::scatter:
+    case Op::scatter_axis:
+      return write_scatter(instance, std::move(value));
     case Op::addmm:
       return write_contraction(instance, std::move(value));
     default:

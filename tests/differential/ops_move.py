@@ -173,6 +173,21 @@ def scatter(g):
     g.let(f"{a.name}.at[{rows}].{how}({a.name}[{rows}])", a.exact, a.size + 3)
 
 
+def landing(g):
+    """A few updates of each row, some of them to one element."""
+    a = g.pick(lambda v: v.ndim > 0 and min(v.shape) > 0 and g.is_tame(v) and not v.is_bool and v.dtype != "complex64")
+    size, count = a.shape[-1], g.integer(1, 6)
+    places = [g.integer(-size, size - 1) for _ in range(count)]
+    at = f"mx.array({(places[:3] + places)[:count]})"
+    forms = [f"mx.put_along_axis({a.name}, mx.broadcast_to({at}, {[*a.shape[:-1], count]}), {a.name}[..., {at}] * 2, axis=-1)"]
+    forms += [f"{a.name}.at[..., {at}].{how}({a.name}[..., {at}])" for how in ("add", "maximum", "minimum")]
+    if a.ndim > 1:
+        rows = f"mx.array({[g.integer(-a.shape[0], a.shape[0] - 1) for _ in range(count)]})"
+        forms += [f"{a.name}.at[{rows}, ..., {at}].add({a.name}[{rows}, ..., {at}])"]
+        forms += [f"{a.name}.at[mx.arange({a.shape[0]}), ..., {places[0]}].add(1)"]
+    g.let(g.choose(*forms), a.exact, a.size + 4)
+
+
 def assignment(g):
     """`y = mx.array(a); y[...] = value`, as a function of its own so that it stays one statement."""
     a = g.pick(lambda v: v.ndim > 0 and min(v.shape) > 0)
@@ -185,5 +200,5 @@ def assignment(g):
 
 TABLE = [
     view, view, view, slicing, slicing, broadcast, joining, joining, splitting, padding, moving, taking, taking,
-    taking_along, update, scatter, assignment,
+    taking_along, update, scatter, landing, landing, assignment,
 ]

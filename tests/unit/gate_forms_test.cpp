@@ -92,6 +92,63 @@ TEST_F(GateForms, Gathers) {
   EXPECT_FALSE(with("n = (n % 10 + 10) % 10;").admitted);  // wraps again and again
 }
 
+// Two updates a row, from its result as the lowering writes it: the second is for the element where both are.
+constexpr const char* places =
+    "    axes i=?100, j=20\n    %at_j[j] = copy iota j : i32\n"
+    "    %first[i] = copy %at[i,0] : i32\n    %a[i] = less %first[i], 0 : bool\n"
+    "    %b[i] = add %first[i], 20 : i32\n    %c[i] = select %a[i], %b[i], %first[i] : i32\n"
+    "    %d[i,j] = equal %at_j[j], %c[i] : bool\n"
+    "    %second[i] = copy %at[i,1] : i32\n    %e[i] = less %second[i], 0 : bool\n"
+    "    %f[i] = add %second[i], 20 : i32\n    %g[i] = select %e[i], %f[i], %second[i] : i32\n"
+    "    %h[i,j] = equal %at_j[j], %g[i] : bool\n";
+
+TEST_F(GateForms, Scatters) {
+  const Kernel kernel = parsed(
+      "    in %x: f32[?i,20] row\n    in %at: i32[?i,2] row\n    in %u: f32[?i,2] row\n"
+      "    out %y: f32[?i,20] row\n",
+      std::string(places) +
+          "    %t[i,j] = select %d[i,j], %u[i,0], %x[i,j] : f32\n"
+          "    %y[i,j] = select %h[i,j], %u[i,1], %t[i,j] : f32\n");
+  auto with = [&](const std::string& order, const std::string& rule) {
+    return judged(
+        kernel,
+        "auto x = (const float*)in[0]; auto at = (const int*)in[1]; auto u = (const float*)in[2];\n"
+        "auto y = (float*)out[0];\n"
+        "for (long i = begin; i < end; i++) { for (long j = 0; j < 20; j++) y[i * 20 + j] = x[i * 20 + j];\n"
+        "for (long m = 0; m < 2; m++) { long n = " +
+            order + ", p = at[i * 2 + n]; " + rule + " y[i * 20 + p] = u[i * 2 + n]; } }");
+  };
+  const std::string wrap = "if (p < 0) p += 20;", inside = "if (p >= 0 && p < 20)";
+  expect_admitted(with("m", wrap + inside));
+  expect_rejected(with("1 - m", wrap + inside), "wrong-result");
+  expect_rejected(with("m", inside), "wrong-result");
+  expect_rejected(with("1", wrap + inside), "wrong-result");
+  EXPECT_FALSE(with("m", wrap).admitted);  // writes where it must not
+}
+
+TEST_F(GateForms, ScattersThatAdd) {
+  const Kernel kernel = parsed(
+      "    in %x: f32[?i,20] row\n    in %at: i32[?i,2] row\n    in %u: f32[?i,2] row\n"
+      "    out %y: f32[?i,20] row\n",
+      std::string(places) +
+          "    %s[i,j] = add %x[i,j], %u[i,0] : f32\n    %t[i,j] = select %d[i,j], %s[i,j], %x[i,j] : f32\n"
+          "    %v[i,j] = add %t[i,j], %u[i,1] : f32\n    %y[i,j] = select %h[i,j], %v[i,j], %t[i,j] : f32\n");
+  auto with = [&](const std::string& second) {
+    return judged(
+        kernel,
+        "auto x = (const float*)in[0]; auto at = (const int*)in[1]; auto u = (const float*)in[2];\n"
+        "auto y = (float*)out[0];\n"
+        "for (long i = begin; i < end; i++) { for (long j = 0; j < 20; j++) y[i * 20 + j] = x[i * 20 + j];\n"
+        "long p = at[i * 2], q = at[i * 2 + 1]; if (p < 0) p += 20; if (q < 0) q += 20;\n"
+        "if (p >= 0 && p < 20) y[i * 20 + p] += u[i * 2];\n" +
+            second + " }");
+  };
+  expect_admitted(with("if (q >= 0 && q < 20) y[i * 20 + q] += u[i * 2 + 1];"));
+  expect_rejected(with("if (q >= 0 && q < 20 && q != p) y[i * 20 + q] += u[i * 2 + 1];"), "wrong-result");
+  expect_rejected(
+      with("if (q >= 0 && q < 20) y[i * 20 + q] = x[i * 20 + q] + u[i * 2 + 1];"), "wrong-result");
+}
+
 TEST_F(GateForms, PartsOfAnOutput) {
   const Kernel kernel = parsed(
       "    in %x: f32[?i,8] row\n    out %y: f32[?i,16] row\n",
@@ -235,6 +292,19 @@ TEST(FamiliesOfForms, IndicesReachTheirBoundariesAndBeyond) {
     EXPECT_TRUE(unsigned_indices.count(edge)) << edge;
   EXPECT_GT(inside, 2 * outside);
   EXPECT_GT(outside, 2);
+}
+
+// A window of a longer axis, and one that is walked backwards.
+TEST(FamiliesOfForms, WhatIsComparedWithAPlaceIsAnIndex) {
+  const Kernel kernel = parsed(
+      "    in %a: i64[?i] row\n    in %b: u8[?i] row\n    in %c: i32[?i] row\n    in %other: i32[?i] row\n"
+      "    out %y: bool[?i,20] row\n    out %z: bool[?i,20] row\n    out %n: bool[?i,20] row\n",
+      "    axes i=?100, j=20\n    %at[j] = copy iota j : i32\n    %window[j] = add %at[j], 30 : i32\n"
+      "    %step[j] = mul %at[j], -2 : i32\n    %back[j] = add %step[j], 38 : i32\n"
+      "    %place[i] = cast %a[i] : i32\n    %y[i,j] = equal %window[j], %place[i] : bool\n"
+      "    %wide[i] = cast %b[i] : i32\n    %z[i,j] = equal %wide[i], %back[j] : bool\n"
+      "    %n[i,j] = less %c[i], %at[j] : bool\n");
+  EXPECT_EQ(gathered_sizes(kernel), (std::vector<int64_t>{50, 39, 0, 0, 0, 0, 0}));
 }
 
 std::vector<double> bounds_of(const Kernel& kernel, const std::vector<Tensor>& inputs) {
