@@ -23,7 +23,7 @@ bool is_large_and_given(const Graph& graph, ValueId value) {
   return !node;
 }
 
-// Whether each update is one element of every axis that is indexed, and all of the others.
+// Whether each update is all of an axis, or one element of one that is indexed.
 bool updates_elements(const Graph& graph, const Node& node) {
   if (node.op == Op::scatter_axis) return true;
   const Shape& shape = graph.type(node.operands[0]).shape;
@@ -31,7 +31,7 @@ bool updates_elements(const Graph& graph, const Node& node) {
   const auto& axes = node.attributes.get<std::vector<int64_t>>("axes");
   for (size_t d = 0, outer = updates.size() - shape.size(); d < shape.size(); ++d) {
     bool is_indexed = std::find(axes.begin(), axes.end(), static_cast<int64_t>(d)) != axes.end();
-    if (updates[outer + d] != (is_indexed ? 1 : shape[d])) return false;
+    if (updates[outer + d] != shape[d] && !(is_indexed && updates[outer + d] == 1)) return false;
   }
   return true;
 }
@@ -39,7 +39,7 @@ bool updates_elements(const Graph& graph, const Node& node) {
 std::string why_scatter_stays(const Graph& graph, const Node& node) {
   const TensorType& type = graph.type(node.results[0]);
   if (node.attributes.has("reduce") && type.dtype == Dtype::bool_) return "reduces bools";
-  if (!updates_elements(graph, node)) return "updates slices of an axis that it indexes, or parts of another";
+  if (!updates_elements(graph, node)) return "updates slices of an axis";
   if (is_large_and_given(graph, node.operands[0]))
     return "updates a large array that the program is given, which MLX may do in place";
   const int64_t updates = landings_of(graph, node).updates;

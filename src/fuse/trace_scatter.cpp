@@ -65,7 +65,7 @@ void Tracer::add_landing(const Node& node, int instance, const Landings& landing
     update = map;
   } else {
     for (int64_t axis : landings.axes)
-      map[static_cast<size_t>(axis)] = {};
+      if (axis >= 0) map[static_cast<size_t>(axis)] = {};
     update.insert(update.end(), map.begin(), map.end());
   }
   for (size_t k : landings.compared)
@@ -77,7 +77,7 @@ void Tracer::expand_scatter(const Node& node, int instance) {
   const IndexMap map = trace_.instances[instance].map;
   const Landings landings = landings_of(graph_, node);
   for (int64_t axis : landings.axes)
-    if (map[static_cast<size_t>(axis)].gathered >= 0)
+    if (axis >= 0 && map[static_cast<size_t>(axis)].gathered >= 0)
       return refuse("a gather from an axis that a scatter indexes");
   for (size_t k : landings.compared)
     if (!stays_an_index(

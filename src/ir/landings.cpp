@@ -61,10 +61,16 @@ Landings landings_of(const Graph& graph, const Node& node) {
     if (!found.axes.empty()) found.at = indices;
   }
   found.counted.assign(found.at.size(), -1);
+  const Shape& updates = graph.type(node.operands.back()).shape;
   for (size_t k = 0; k < found.axes.size(); ++k) {
     const int64_t size = shape[static_cast<size_t>(found.axes[k])];
+    const bool along = node.op == Op::scatter_axis;
+    if (!along && updates[found.at.size() + static_cast<size_t>(found.axes[k])] == size) {
+      found.axes[k] = -1;
+      continue;
+    }
     if (size == 1) continue;
-    auto d = node.op == Op::scatter ? counted_dimension(graph, node.operands[k + 1]) : std::nullopt;
+    auto d = along ? std::nullopt : counted_dimension(graph, node.operands[k + 1]);
     if (d && found.counted[*d] < 0 && found.at[*d] == size) {
       found.counted[*d] = static_cast<int>(found.axes[k]);
     } else {

@@ -8,8 +8,9 @@
 namespace autoperfect {
 
 struct Landings {
-  std::vector<int64_t> axes;  // of x that are indexed, one an index array
-  Shape at;                   // of the index arrays; of scatter_axis that along its axis alone
+  // Of x, one an index array; -1 where each update takes all of that axis, whose index then says nothing.
+  std::vector<int64_t> axes;
+  Shape at;  // of the index arrays; of scatter_axis that along its axis alone
   // Per dimension of `at`: the axis of x along which an index array counts 0, 1, 2 there, so that an element
   // is met by the update at its own place only; -1: it may be met by all of them, in order.
   std::vector<int> counted;

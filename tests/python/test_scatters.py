@@ -90,6 +90,8 @@ CASES = {
     "least": lambda x, u: (x + 0).at[:, TWICE].minimum(u) * 2,
     "of two axes": lambda x, u: (x + 0).at[mx.array([0, -4, 3, 0]), TWICE].add(u) * 2,
     "of whole rows": lambda x, u: (x + 0).at[mx.array([0, -4, 3])].add(u[0]) * 2,
+    "beside whole axes": lambda x, u: (x.reshape(4, 2, 3) + 0).at[mx.array([0, -4, 3]), ..., mx.array([1, -2, 1])].add(u[:2]) * 2,
+    "at a column of rows": lambda x, u: (x.reshape(2, 4, 3) + 0).at[mx.arange(2), ..., 2].add(u) * 2,
     "at their own rows": lambda x, u: (x + 0).at[mx.arange(4), TWICE].add(u) * 2,
 }
 
