@@ -178,6 +178,35 @@ def test_views_and_offsets():
     assert kernels(fast), fast.outcomes()
 
 
+def of_taken_logits(x, targets):
+    return mx.mean(mx.logsumexp(x, axis=-1) - mx.take_along_axis(x, targets[:, None], axis=-1).squeeze(-1))
+
+
+def of_indexed_logits(x, targets):
+    return mx.mean(mx.logsumexp(x, axis=-1) - x[mx.arange(x.shape[0]), targets])
+
+
+@on_gpu
+def test_scatters_of_few_updates_are_kernels():
+    """The gradients of two cross entropies, and a penalty of tokens that come twice, negative ones too."""
+    targets = mx.random.randint(-5000, 5000, (2048,), key=mx.random.key(3))
+    for loss in (of_taken_logits, of_indexed_logits):
+        for dtype in DTYPES.values():
+            x, fast = normal(2048, 5000, dtype=dtype), ap.compile(mx.grad(loss))
+            agree(fast(x, targets), mx.grad(loss)(x, targets))
+            assert kernels(fast) == 1, fast.outcomes()
+
+    def penalty(logits, tokens):
+        chosen = logits[:, tokens]
+        return mx.tanh(logits.at[:, tokens].add(mx.where(chosen < 0, chosen * 0.1, chosen * -0.1)))
+
+    # What comes twice brings the same update twice, so their order does not show.
+    logits, tokens = normal(4, 32000), mx.array([5, -1, 31999, 5, 0, 7, -32000])
+    fast = ap.compile(penalty)
+    agree(fast(logits, tokens), penalty(logits, tokens))
+    assert kernels(fast) == 1, fast.outcomes()
+
+
 @on_gpu
 def test_two_stage_reductions():
     for shape, axis in (((16384, 64), 0), ((3, 400000), 1), ((2000000,), 0)):
