@@ -252,6 +252,28 @@ TEST(Cost, DeclinesWhatSavesNothing) {
   EXPECT_EQ(why_not_worth(cost, target), "predicted to gain too little over MLX");
 }
 
+// MLX copies, and writes what few updates there are; a kernel has every element look at each of them.
+TEST(Cost, AScatterOfManyUpdatesIsMlxsWhereWorkIsDear) {
+  auto scattered = [](int updates) {
+    const std::string n = std::to_string(updates);
+    return parse(
+        "graph @s(%x: f32[1,128000], %i: i32[1," + n + "], %u: f32[1," + n +
+        "]) {\n  %y = scatter_axis %x, %i, %u " + "axis=1 reduce=\"sum\" : f32[1,128000]\n  return %y\n}\n");
+  };
+  const Graph one = scattered(1), many = scattered(20);
+  EXPECT_EQ(why_not_pulled(one, one.nodes[0], named("cpu.avx512")), "");
+  EXPECT_EQ(
+      why_not_pulled(many, many.nodes[0], named("cpu.avx512")),
+      "has each of 128000 elements look at 20 updates, which takes longer than MLX's copy");
+  EXPECT_EQ(why_not_pulled(many, many.nodes[0], named("cuda.h200")), "");
+  const Target cpu = named("cpu.avx512");
+  EXPECT_NEAR(
+      mlx_seconds(many, many.nodes[0], false, cpu) - mlx_seconds(one, one.nodes[0], false, cpu),
+      19 * 3e-9,
+      1e-10);
+  EXPECT_DOUBLE_EQ(cost_of_all(many, cpu).flops, 20 * cost_of_all(one, cpu).flops);
+}
+
 TEST(MlxCost, SlowScalarFunctionsDominateOnTheCpuOnly) {
   auto graph = parse(R"(graph @f(%x: f32[1024,1024]) {
   %a = tanh %x : f32[1024,1024]
