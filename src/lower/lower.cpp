@@ -7,45 +7,11 @@
 #include "ir/alias.h"
 #include "ir/canonical_order.h"
 #include "ir/widened.h"
+#include "lower/open_axes.h"
 #include "lower/statements.h"
 
 namespace autoperfect {
 namespace {
-
-// An axis may have any size when no reduction or scan runs along it and every buffer it indexes is indexed by
-// it alone, along one whole dimension. Some input must tell the size.
-void open_axis(Kernel& kernel, AxisId axis) {
-  const Affine itself{0, {{axis, 1}}};
-  std::vector<std::pair<BufferId, size_t>> dims;
-  auto admits = [&](BufferId buffer, const std::vector<Affine>& index) {
-    for (size_t d = 0; d < index.size(); ++d) {
-      bool uses =
-          std::any_of(index[d].terms.begin(), index[d].terms.end(), [&](auto& t) { return t.first == axis; });
-      if (!uses) continue;
-      if (!(index[d] == itself) || kernel.buffers[buffer].type.shape[d] != kernel.axes[axis].size)
-        return false;
-      dims.push_back({buffer, d});
-    }
-    return true;
-  };
-  for (auto& value : kernel.values) {
-    if (value.scanned == axis || std::count(value.reduced.begin(), value.reduced.end(), axis)) return;
-    for (auto& operand : value.operands)
-      if (operand.kind == KernelOperand::Kind::load && !admits(operand.id, operand.index)) return;
-    if (value.output >= 0 && !admits(value.output, value.store)) return;
-  }
-  // A buffer read whole in one place and at another index elsewhere would change its meaning with the size.
-  for (auto& value : kernel.values)
-    for (auto& operand : value.operands)
-      if (operand.kind == KernelOperand::Kind::load)
-        for (auto& [buffer, d] : dims)
-          if (operand.id == buffer && !(operand.index[d] == itself)) return;
-  auto is_input = [&](const auto& dim) { return kernel.buffers[dim.first].role == BufferRole::in; };
-  if (std::none_of(dims.begin(), dims.end(), is_input)) return;
-  kernel.axes[axis].dynamic = true;
-  for (auto& [buffer, d] : dims)
-    kernel.buffers[buffer].dynamic_dims[d] = axis;
-}
 
 // A scatter that counts an index from the end has the size of its axis written down.
 std::vector<bool> written_down(const Graph& graph, const Kernel& kernel) {
@@ -58,21 +24,6 @@ std::vector<bool> written_down(const Graph& graph, const Kernel& kernel) {
       found[axis] = true;
   }
   return found;
-}
-
-// Where the outermost axis cannot be open, another one is only for what would take long to be proved at its
-// own size: code of a fixed size is as good, and loops over few elements are better.
-void open_axes(Kernel& kernel, OpenAxes open, const std::vector<bool>& closed) {
-  constexpr int64_t soon_proved = int64_t{1} << 20;
-  int64_t work = 1;
-  for (const auto& axis : kernel.axes)
-    work = std::min(2 * soon_proved, work * std::max<int64_t>(axis.size, 1));
-  const bool tries_all = open == OpenAxes::all || work > soon_proved;
-  const size_t tried = tries_all ? kernel.axes.size() : std::min<size_t>(1, kernel.axes.size());
-  for (size_t axis = 0; axis < tried; ++axis) {
-    if (!closed[axis]) open_axis(kernel, static_cast<AxisId>(axis));
-    if (open == OpenAxes::outermost && kernel.axes[axis].dynamic) return;
-  }
 }
 
 // The budget in units of the output dtype: every op on the longest chain may be an ulp off, functions four.

@@ -12,7 +12,7 @@ namespace autoperfect {
 
 // Which axes one kernel serves in any size: code knows the others as numbers. Axes that are reduced or whose
 // size the math itself depends on are never open. outermost: the first axis, or, of a large kernel, the first
-// that can be.
+// that leaves little to be proved at its own size.
 enum class OpenAxes : uint8_t { outermost, all };
 
 // `wide`: values of f16 and bf16 may stay in f32 within the kernel; it then says so, if it has any.

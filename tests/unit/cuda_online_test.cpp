@@ -2,6 +2,7 @@
 // has it: next to two sweeps in double.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -24,11 +25,19 @@ namespace {
 using Row = std::vector<float>;
 constexpr float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
 
-// As threads do: each goes through its share, then they meet two by two.
-float in_one_sweep(const Row& row, size_t threads) {
+constexpr int pack = 4;
+const auto exponential = [](float x) { return ap::exp(x); };
+
+// As threads do: each goes through its share, in packs as far as they go, then they meet two by two.
+float in_one_sweep(const Row& row, size_t threads, bool in_packs = false) {
   std::vector<ap::Exponentials> found(threads);
-  for (size_t i = 0; i < row.size(); ++i)
-    found[i % threads] = ap::with(found[i % threads], row[i]);
+  size_t i = 0;
+  for (; in_packs && i + pack <= row.size(); i += pack) {
+    const float x[pack] = {row[i], row[i + 1], row[i + 2], row[i + 3]};
+    found[i / pack % threads] = ap::with(found[i / pack % threads], x, exponential);
+  }
+  for (; i < row.size(); ++i)
+    found[i % threads] = ap::with(found[i % threads], row[i], exponential);
   for (size_t step = 1; step < threads; step *= 2)
     for (size_t t = 0; t + step < threads; t += 2 * step)
       found[t] = ap::joined(found[t], found[t + step]);
@@ -54,8 +63,9 @@ TEST(cuda_online, of_numbers_as_two_sweeps) {
         x = normal(random);
       for (const size_t threads : {1, 4, 32, 1024}) {
         const double want = in_two_sweeps(row), steps = 8 + static_cast<double>(length) / threads;
-        EXPECT_NEAR(in_one_sweep(row, threads), want, steps * 0x1p-24 * want)
-            << spread << " " << length << " " << threads;
+        for (const bool in_packs : {false, true})
+          EXPECT_NEAR(in_one_sweep(row, threads, in_packs), want, steps * 0x1p-24 * want)
+              << spread << " " << length << " " << threads << " " << in_packs;
       }
     }
 }
@@ -96,7 +106,14 @@ TEST(cuda_online, of_infinities_and_nan) {
           Row{1, 2, nan, 3, 4}}) {
       EXPECT_TRUE(std::isnan(in_two_sweeps(row)));
       EXPECT_TRUE(std::isnan(in_one_sweep(row, threads)));
+      Row longer = row;
+      for (const float more : {-inf, -inf, 2.0f, -inf, -inf})
+        longer.push_back(more);
+      const bool hidden = std::all_of(row.begin(), row.end(), [](float x) { return x == -inf; });
+      EXPECT_EQ(std::isnan(in_one_sweep(longer, threads, true)), !hidden);
     }
+    const Row nothing(9, -inf);
+    EXPECT_TRUE(std::isnan(in_one_sweep(nothing, threads, true)));
   }
 }
 

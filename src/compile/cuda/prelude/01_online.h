@@ -9,11 +9,23 @@ struct Exponentials {
   vf sum = 0;
 };
 
-// One exponential, whichever of the two is larger. A NaN stays in the sum.
-Exponentials with(Exponentials a, vf x) {
+// One exponential, whichever of the two is larger. A NaN stays in the sum. F: exp.
+template <class F>
+Exponentials with(Exponentials a, vf x, F exponential) {
   vf more = x - a.largest;
-  vf ratio = exp(more > 0 ? -more : more);
+  vf ratio = exponential(more > 0 ? -more : more);
   return more > 0 ? Exponentials{x, a.sum * ratio + 1} : Exponentials{a.largest, a.sum + ratio};
+}
+
+// The same of several: one more, and less of the rest, than that many.
+template <int N, class F>
+Exponentials with(Exponentials a, const vf (&x)[N], F exponential) {
+  vf largest = a.largest, sum = 0;
+  for (int k = 0; k < N; ++k)
+    largest = x[k] > largest ? x[k] : largest;
+  for (int k = 0; k < N; ++k)
+    sum = sum + exponential(x[k] - largest);
+  return {largest, a.sum * exponential(a.largest - largest) + sum};
 }
 
 Exponentials joined(Exponentials a, Exponentials b) {

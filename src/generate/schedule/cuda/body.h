@@ -82,6 +82,7 @@ class Body {
   std::string pair_type(int v) const;
   void compare_pairs(Scope& scope, int v) const;
   void accumulate(Scope& scope, int v) const;
+  void accumulate_online(Scope& scope, int v, const std::string& a, const std::string& when) const;
   void store(Scope& scope, int access, const std::string& name, const std::string& guard) const;
 
   const Kernel& kernel_;

@@ -99,15 +99,25 @@ std::string Body::declare_accumulators(int sweep, int depth) const {
   return text;
 }
 
+// A pack of a row at once; of columns each element is a row of its own.
+void Body::accumulate_online(Scope& scope, int v, const std::string& a, const std::string& when) const {
+  const int difference = passes_.online[v], exponential = kernel_.values[v].operands[0].id;
+  const std::string x = operand(scope, kernel_.values[difference], 0), name = id("o", v);
+  const std::string function =
+      std::string(", [](auto x) { return ap::exp") + (coarse_[exponential] ? "_of_half" : "") + "(x); });";
+  if (columns()) return scope.statement(when + a + " = ap::with(" + a + ", " + x + function);
+  scope.before("ap::vf " + name + "[P];");
+  scope.statement(name + "[l] = " + x + ";");
+  scope.after(when + a + " = ap::with(" + a + ", " + name + function);
+}
+
 void Body::accumulate(Scope& scope, int v) const {
   auto& value = kernel_.values[v];
   if (compares_pairs(v)) return compare_pairs(scope, v);
   std::string a = columns() ? id("a", v) + "[l]" : id("a", v);
   // With scans all threads go on to the end, also those that are past it.
   std::string when = scope.scanned.empty() ? "" : "if (within) ";
-  if (online(v))
-    return scope.statement(
-        when + a + " = ap::with(" + a + ", " + operand(scope, kernel_.values[passes_.online[v]], 0) + ");");
+  if (online(v)) return accumulate_online(scope, v, a, when);
   std::string x = operand(scope, value, 0);
   if (arg(v)) {
     int group = nest_.group_of(value.reduced[0]);
