@@ -62,8 +62,9 @@ inline void expect_close(
   }
 }
 
-inline void check_kernel(const Kernel& kernel, bool expect_candidates = true) {
-  auto candidates = generate_schedules(kernel, test_target());
+inline void check_kernel(
+    const Kernel& kernel, bool expect_candidates = true, const Target& target = test_target()) {
+  auto candidates = generate_schedules(kernel, target);
   if (is_in_scope(kernel)) ASSERT_EQ(!candidates.empty(), expect_candidates) << print(kernel);
   std::vector<int64_t> sizes{-1};
   for (auto& axis : kernel.axes)
@@ -94,12 +95,12 @@ inline void check_kernel(const Kernel& kernel, bool expect_candidates = true) {
   }
 }
 
-inline void check_kernel_text(const std::string& text) {
+inline void check_kernel_text(const std::string& text, const Target& target = test_target()) {
   auto kernel = parse_kernel("autoperfect.kernel 1\n" + text);
   ASSERT_TRUE(kernel.ok()) << format(kernel.errors(), text);
   auto wrong = verify(*kernel);
   ASSERT_TRUE(wrong.empty()) << format(wrong, text);
-  check_kernel(*kernel);
+  check_kernel(*kernel, true, target);
 }
 
 }  // namespace autoperfect

@@ -60,6 +60,7 @@ class Chooser {
   void add_streamed_rows(int pack, int64_t packs, int aligned_to = -1);
   void add_rows_of_several_blocks(int pack, int64_t packs);
   void add_aligned_rows();
+  void add_resident_rows(const Mapping& row);
   int64_t kept_words(int pack, int aligned_to) const;
   void columns();
   int64_t blocks_of_columns(int64_t width) const;
@@ -180,6 +181,23 @@ void Chooser::add_streamed_rows(int pack, int64_t packs, int aligned_to) {
   found_.push_back(in_more_sweeps);
 }
 
+// Where rows read something that is the same for all, such as weights, and are many.
+void Chooser::add_resident_rows(const Mapping& row) {
+  constexpr int many = 4;
+  int64_t words = 0;
+  for (auto& access : nest_.accesses)
+    if (is_of_all_rows(nest_, access) && moves_packs(kernel_, nest_, passes_, access, row.pack))
+      words += std::max<int64_t>(1, size_of(kernel_.buffers[access.buffer].type.dtype) * row.pack / 4);
+  if (!words || row.kept == 0 || row.lanes < 32 || row.aligned_to >= 0) return;
+  if (!nest_.inner_groups.empty() || !nest_.groups[nest_.vector_group].size.is_multiple_of(row.pack)) return;
+  if (row.kept * (kept_words(row.pack, -1) + words) > most_kept_words) return;
+  for (int threads_there : {1024, 2048}) {
+    Mapping staying = row;
+    staying.resident = target_.threads * int64_t{threads_there} / row.threads;
+    if (units_ / (row.threads / row.lanes) >= many * staying.resident) found_.push_back(staying);
+  }
+}
+
 // Few long rows: blocks share each, and a second launch joins what they found. Where elements wait for that,
 // its blocks are as many, and each goes on with its share.
 void Chooser::add_rows_of_several_blocks(int pack, int64_t packs) {
@@ -228,6 +246,7 @@ void Chooser::rows() {
   if (passes_.count > 1 && !scans_ && !dynamic)
     for (int64_t packs : {4, 8, 16, 2})
       add_row(width, length, packs * wanted_packs()[0]);
+  if (found_.size() > others) add_resident_rows(Mapping(found_[others]));
   if (found_.size() > 1 && widths.size() > 1)
     add_row(widths[1], packs_of_row(nest_, widths[1]), 2 * widths[1]);
   const bool once_is_enough = online_ && swept_.count == 1 && length >= least_streamed;
@@ -315,6 +334,7 @@ std::string Mapping::text() const {
   if (kept) text += " kept=" + std::to_string(kept);
   if (steps > 1) text += " steps=" + std::to_string(steps);
   if (slices > 1) text += " slices=" + std::to_string(slices);
+  if (resident) text += " resident=" + std::to_string(resident);
   if (online) text += " online";
   if (tall) text += " tall";
   if (aligned_to >= 0) text += " aligned";
@@ -341,6 +361,14 @@ bool moves_packs(
   for (size_t g = 0; g < nest.groups.size(); ++g)
     if (static_cast<int>(g) != nest.vector_group && !access.strides[g].is_multiple_of(pack)) return false;
   return access.offset.is_multiple_of(pack);
+}
+
+bool is_of_all_rows(const Nest& nest, const Access& access) {
+  if (access.strides[nest.vector_group].is(0) || !access.gathers.empty() || !access.guards.empty())
+    return false;
+  for (size_t g = 0; g < nest.groups.size(); ++g)
+    if (static_cast<int>(g) != nest.vector_group && !access.strides[g].is(0)) return false;
+  return true;
 }
 
 bool moves_packs_as(const Nest& nest, const Access& access, const Access& other, int pack) {

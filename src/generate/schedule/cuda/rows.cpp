@@ -128,6 +128,10 @@ void PartWriter::rows() {
   line(
       "const ix units = " + units + ", length = " + product(nest_, nest_.inner_groups) + " * " + packs() +
       ";");
+  if (mapping_.resident) {
+    text_ += body_.declare_held(depth_);
+    part_.blocks = "min(" + count + ", " + std::to_string(mapping_.resident) + ")";
+  }
   over_blocks(count);
   if (side_by_side > 1) {
     line("const ix own = at * " + many + " + threadIdx.x / " + lanes + ";");
@@ -158,7 +162,7 @@ void PartWriter::rows() {
   if (sliced()) store_partials();
   if (part_.shared_bytes) line("__syncthreads();");
   end_block();
-  part_.blocks = count;
+  if (part_.blocks.empty()) part_.blocks = count;
 }
 
 void PartWriter::finish_rows() {
