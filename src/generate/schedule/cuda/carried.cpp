@@ -65,6 +65,7 @@ int64_t Body::state_bytes(int v) const {
 std::string Body::initial(int v) const {
   if (compares_pairs(v)) return "ap::Half<" + pair_type(v) + ">::both(" + text_of(v).init + ")";
   if (online(v)) return "{}";
+  if (mapping_.of_scans && kernel_.values[v].op == Op::sum) return "ap::splat(-0x0p+0f)";
   if (!arg(v)) return text_of(v).init;
   Dtype dtype = operand_dtype(kernel_, kernel_.values[v], 0);
   return "{" + reduction(kernel_.values[v].op == Op::argmax ? Op::max : Op::min, dtype, dtype)->init +
@@ -194,6 +195,7 @@ std::string Body::declare_carries(int sweep, int depth) const {
   for (int v : scans(sweep)) {
     auto& value = kernel_.values[v];
     std::string type = vector_type(value.dtype), name = id("c", v), start = *scan_identity(value);
+    if (mapping_.slices > 1) start = id("t", v) + (columns() ? "[l]" : "");
     text += indent(depth) + type + " " + name + (columns() ? "[P];\n" : " = " + start + ";\n");
     if (columns()) text += indent(depth) + "for (int l = 0; l < P; ++l) " + name + "[l] = " + start + ";\n";
   }

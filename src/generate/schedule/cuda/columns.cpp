@@ -98,16 +98,21 @@ void PartWriter::columns() {
       "const ix share = ceil_div(length, " + slices +
       "), from = slice * share, to = min(from + share, length);");
   text_ += indices(nest_.unit_groups, "u");
-  text_ += body_.unit_values(0, depth_, "active && y == 0", !sliced());
+  std::string first = "active && y == 0";
+  if (goes_on_) {
+    first += " && slice == 0";
+    carry_on();
+  }
+  text_ += body_.unit_values(0, depth_, first, !leaves_partials());
   for (int s = 0; s < passes_.count; ++s) {
     mapping_.tall && !body_.scans(s).empty() ? tall_sweep(s) : column_sweep(s);
     meet_below(s);
-    if (sliced()) break;
+    if (leaves_partials()) break;
     for (int v : passes_.reductions[s])
       text_ += body_.end_reduction(v, depth_);
-    text_ += body_.unit_values(s + 1, depth_, "active && y == 0", true);
+    text_ += body_.unit_values(s + 1, depth_, first, true);
   }
-  if (sliced()) store_partials();
+  if (leaves_partials()) store_partials();
   if (part_.shared_bytes) line("__syncthreads();");
   end_block();
   part_.blocks = count;

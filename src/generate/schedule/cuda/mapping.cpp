@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "generate/schedule/cuda/part_writer.h"
+
 namespace autoperfect::schedule::cuda {
 namespace {
 
@@ -67,6 +69,7 @@ class Chooser {
   void add_columns(int width, int below);
   void add_narrow_columns(int width);
   void add_tall_columns();
+  void add_scans_of_several_blocks();
 
   const Kernel& kernel_;
   const Nest& nest_;
@@ -251,6 +254,7 @@ void Chooser::rows() {
     add_row(widths[1], packs_of_row(nest_, widths[1]), 2 * widths[1]);
   const bool once_is_enough = online_ && swept_.count == 1 && length >= least_streamed;
   if (!sliced && (found_.size() == others || once_is_enough)) add_streamed_rows(width, length);
+  if (scans_) add_scans_of_several_blocks();
 }
 
 void Chooser::columns() {
@@ -259,6 +263,7 @@ void Chooser::columns() {
     add_tall_columns();
     for (int width : {std::min(widest, 4), 1})
       if (width == 1 || widest > 1) found_.push_back({Kind::columns, width, 128, 128, 0, 4, 1, false});
+    add_scans_of_several_blocks();
     return;
   }
   add_narrow_columns(widest);
@@ -289,6 +294,26 @@ void Chooser::add_tall_columns() {
       found_.push_back(columns);
     }
   }
+}
+
+// Scans down long columns by more warps than there are columns for, and those along few long rows.
+void Chooser::add_scans_of_several_blocks() {
+  constexpr int64_t warps_of_multiprocessor = 16, long_row = 2048, long_column = 1024;
+  if (found_.empty() || !totals_of_scans(kernel_)) return;
+  Mapping shared = found_.front();
+  if (nest_.columns()) {
+    const int64_t warps = blocks_of_columns(shared.lanes * shared.pack) * shared.lanes;
+    const int64_t rows = nest_.groups[nest_.inner_groups[0]].seen_size;
+    shared.slices = std::min(warps_of_multiprocessor * target_.threads / warps, rows / (16 * 32));
+    if (!shared.tall || rows < long_column) return;
+  } else {
+    const int64_t packs = packs_of_row(nest_, shared.pack);
+    if (packs < long_row || 4 * units_ > target_.threads) return;
+    shared.lanes = shared.threads = 256;
+    shared.slices = std::min(2 * target_.threads / units_, packs / 256);
+  }
+  if (shared.slices < 2) return;
+  found_.insert(found_.begin(), shared);
 }
 
 int64_t Chooser::blocks_of_columns(int64_t width) const {

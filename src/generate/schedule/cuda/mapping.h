@@ -33,6 +33,7 @@ struct Mapping {
   // Of kept rows: blocks that stay and go from row to row, with what all rows read in registers; 0: as many
   // blocks as rows.
   int64_t resident = 0;
+  bool of_scans = false;  // sums are what scans come to, which begin with -0
   std::string text() const;
 };
 

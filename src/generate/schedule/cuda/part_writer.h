@@ -16,6 +16,9 @@ namespace autoperfect::schedule::cuda {
 std::string product(const Nest& nest, const std::vector<int>& groups, int64_t factor = 1);
 std::string ceil_div(const std::string& a, const std::string& b);
 
+// Of a kernel of scans, what each comes to; none where that is no reduction, or scans wait for scans.
+std::optional<Kernel> totals_of_scans(const Kernel& kernel);
+
 class PartWriter {
  public:
   PartWriter(const Kernel& kernel, const Nest& nest, const Mapping& mapping, int number)
@@ -32,6 +35,11 @@ class PartWriter {
   std::optional<Part> run();
 
  private:
+  static constexpr int64_t most_shared = int64_t{48} << 10;
+  static std::string in_blocks(const std::string& count);
+  void loops();
+  std::optional<Part> split_scans();
+  void carry_on();
   static Sums sums(const Mapping& mapping) { return mapping.online ? Sums::online : Sums::after; }
   static Mapping not_kept(Mapping mapping) {
     mapping.kept = 0;
@@ -45,6 +53,7 @@ class PartWriter {
   }
   void over_blocks(const std::string& count);
   bool sliced() const { return mapping_.slices > 1; }
+  bool leaves_partials() const { return sliced() && !goes_on_; }
   std::string lanes_size() const {
     return nest_.vector_group < 0 ? "1" : nest_.groups[nest_.vector_group].size.text();
   }
@@ -89,6 +98,7 @@ class PartWriter {
   Passes end_passes_;
   Body end_body_;
   int number_;
+  bool goes_on_ = false;  // of scans, from what the shares before came to
   Part part_;
   std::string text_;
   int depth_ = 1;

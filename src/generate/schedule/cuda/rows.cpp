@@ -100,7 +100,7 @@ void PartWriter::join_threads(int s, int64_t& shared_bytes) {
 
 void PartWriter::meet(int s) {
   join_threads(s, part_.shared_bytes);
-  if (sliced()) return;
+  if (leaves_partials()) return;
   for (int v : passes_.reductions[s])
     text_ += body_.end_reduction(v, depth_);
 }
@@ -146,9 +146,13 @@ void PartWriter::rows() {
         "const ix head = (P - (" + body_.place(mapping_.aligned_to) + ") % P) % P, whole = (" + lanes_size() +
         " - head) / P;");
   std::string first = guard.empty() ? "lane == 0" : "lane == 0 && active";
-  text_ += body_.unit_values(0, depth_, first, !sliced());
+  if (goes_on_) {
+    first += " && at % " + slices + " == 0";
+    carry_on();
+  }
+  text_ += body_.unit_values(0, depth_, first, !leaves_partials());
   if (mapping_.kept) text_ += body_.declare_kept(depth_);
-  for (int s = 0; s < (sliced() ? 1 : passes_.count); ++s) {
+  for (int s = 0; s < (leaves_partials() ? 1 : passes_.count); ++s) {
     text_ += body_.declare_accumulators(s, depth_);
     begin_block("");
     if (mapping_.aligned_to >= 0)
@@ -157,9 +161,9 @@ void PartWriter::rows() {
       mapping_.kept ? kept_sweep(s, guard) : row_sweep(s);
     end_block();
     meet(s);
-    if (!sliced()) text_ += body_.unit_values(s + 1, depth_, first, true);
+    if (!leaves_partials()) text_ += body_.unit_values(s + 1, depth_, first, true);
   }
-  if (sliced()) store_partials();
+  if (leaves_partials()) store_partials();
   if (part_.shared_bytes) line("__syncthreads();");
   end_block();
   if (part_.blocks.empty()) part_.blocks = count;

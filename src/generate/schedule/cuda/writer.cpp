@@ -1,5 +1,7 @@
 #include "generate/schedule/cuda/writer.h"
 
+#include <algorithm>
+
 #include "generate/schedule/cuda/frame.h"
 #include "generate/schedule/cuda/part_writer.h"
 
@@ -7,7 +9,6 @@ namespace autoperfect::schedule::cuda {
 namespace {
 
 constexpr int64_t most_blocks = int64_t{1} << 20;
-constexpr int64_t most_shared = int64_t{48} << 10;
 
 }  // namespace
 
@@ -189,9 +190,11 @@ void PartWriter::note_stores() {
   }
 }
 
-std::optional<Part> PartWriter::run() {
-  if (!body_.supported()) return std::nullopt;
-  part_.threads = mapping_.threads;
+std::string PartWriter::in_blocks(const std::string& count) {
+  return "min(" + count + ", " + std::to_string(most_blocks) + ")";
+}
+
+void PartWriter::loops() {
   switch (mapping_.kind) {
     case Kind::elements:
       elements();
@@ -206,8 +209,15 @@ std::optional<Part> PartWriter::run() {
       tiles();
       break;
   }
+}
+
+std::optional<Part> PartWriter::run() {
+  if (!body_.supported()) return std::nullopt;
+  if (sliced() && std::any_of(kernel_.values.begin(), kernel_.values.end(), is_scan)) return split_scans();
+  part_.threads = mapping_.threads;
+  loops();
   if (part_.shared_bytes > most_shared) return std::nullopt;
-  part_.blocks = "min(" + part_.blocks + ", " + std::to_string(most_blocks) + ")";
+  part_.blocks = in_blocks(part_.blocks);
   part_.source = part_head(kernel_, "part" + std::to_string(number_)) + text_ + "}\n";
   if (sliced()) {
     text_.clear(), depth_ = 1;
@@ -215,7 +225,7 @@ std::optional<Part> PartWriter::run() {
       finish_elements();
     else
       nest_.columns() ? finish_columns() : finish_rows();
-    part_.finish_blocks = "min(" + part_.finish_blocks + ", " + std::to_string(most_blocks) + ")";
+    part_.finish_blocks = in_blocks(part_.finish_blocks);
     part_.source += part_head(kernel_, "finish" + std::to_string(number_)) + text_ + "}\n";
   }
   note_stores();
