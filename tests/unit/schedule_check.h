@@ -62,9 +62,8 @@ inline void expect_close(
   }
 }
 
-inline void check_kernel(
-    const Kernel& kernel, bool expect_candidates = true, const Target& target = test_target()) {
-  auto candidates = generate_schedules(kernel, target);
+inline void check_kernel(const Kernel& kernel, bool expect_candidates = true) {
+  auto candidates = generate_schedules(kernel, test_target());
   if (is_in_scope(kernel)) ASSERT_EQ(!candidates.empty(), expect_candidates) << print(kernel);
   std::vector<int64_t> sizes{-1};
   for (auto& axis : kernel.axes)
@@ -95,12 +94,12 @@ inline void check_kernel(
   }
 }
 
-inline void check_kernel_text(const std::string& text, const Target& target = test_target()) {
+inline void check_kernel_text(const std::string& text) {
   auto kernel = parse_kernel("autoperfect.kernel 1\n" + text);
   ASSERT_TRUE(kernel.ok()) << format(kernel.errors(), text);
   auto wrong = verify(*kernel);
   ASSERT_TRUE(wrong.empty()) << format(wrong, text);
-  check_kernel(*kernel, true, target);
+  check_kernel(*kernel);
 }
 
 }  // namespace autoperfect

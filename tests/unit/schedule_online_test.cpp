@@ -33,10 +33,9 @@ Kernel parsed(const std::string& text) {
   return *kernel;
 }
 
-std::vector<std::string> schedules_for_gpu(
-    const std::string& text, const Target& target = *find_target("cuda.sm_90")) {
+std::vector<std::string> schedules_for_gpu(const std::string& text) {
   std::vector<std::string> found;
-  for (auto& candidate : generate_schedules(parsed(text), target))
+  for (auto& candidate : generate_schedules(parsed(text), *find_target("cuda.sm_90")))
     found.push_back(candidate.provenance);
   return found;
 }
@@ -103,32 +102,6 @@ TEST(schedule_online, of_halves_that_are_widened) {
         "    in %x: " + half + "[3,150000] row\n    out %y: f32[3] row\n",
         "    axes i=3, j=150000\n    %w[i,j] = cast %x[i,j] : f32\n" + sums_of("%w[i,j]", "i", "j") +
             "    %l[i] = log %s[i] : f32\n    %y[i] = add %l[i], %m[i] : f32\n"));
-}
-
-// Of a machine with two multiprocessors, so that blocks go from row to row.
-TEST(schedule_resident, rows_with_weights) {
-  Target small = test_target();
-  small.threads = 2;
-  for (std::string t : {"f32", "bf16"})
-    for (std::string columns : {"512", "1280"}) {
-      const std::string buffers = "    in %x: " + t + "[?i," + columns + "] row\n    in %g: " + t + "[" +
-                                  columns + "] row\n    in %h: f32[" + columns + "] row\n    out %y: " + t +
-                                  "[?i," + columns + "] row\n";
-      const auto text = kernel_text(
-          buffers,
-          "    axes i=?600, j=" + columns +
-              "\n    %w[i,j] = cast %x[i,j] : f32\n    %q[i,j] = square %w[i,j] : f32\n"
-              "    %s[i] = sum(j) %q[i,j] : f32\n    %r[i] = rsqrt %s[i] : f32\n    %n[i,j] = mul %w[i,j], "
-              "%r[i] : f32\n"
-              "    %c[j] = cast %g[j] : f32\n    %v[i,j] = mul %n[i,j], %c[j] : f32\n    %z[i,j] = add "
-              "%v[i,j], %h[j] : f32\n"
-              "    %y[i,j] = cast %z[i,j] : " +
-              t + "\n");
-      check_kernel_text(text, small);
-      Target gpu = *find_target("cuda.sm_90");
-      gpu.threads = 2;
-      EXPECT_GE(count_with(schedules_for_gpu(text, gpu), "resident"), 1) << text;
-    }
 }
 
 TEST(schedule_online, is_chosen_where_rows_are_not_kept) {

@@ -171,32 +171,11 @@ std::string Body::declare_kept(int depth) const {
                             : vector_type(kernel_.values[v].dtype)) +
             " " + id("k", v) + packs_kept + (mapping_.pairs ? "[P / 2];\n" : "[P];\n");
   for (size_t a = 0; a < nest_.accesses.size(); ++a)
-    if (int access = static_cast<int>(a); kept(access) && !held(access))
-      text += indent(depth) + pack_type(access) + " " + id("x", access) + packs_kept + ";\n";
+    if (kept(static_cast<int>(a)))
+      text += indent(depth) + "ap::Pack<" +
+              element_type(kernel_.buffers[nest_.accesses[a].buffer].type.dtype) + ", P> " +
+              id("x", static_cast<int>(a)) + packs_kept + ";\n";
   return text;
-}
-
-std::string Body::declare_held(int depth) const {
-  std::string text, loads, count = std::to_string(mapping_.kept), lanes = std::to_string(mapping_.lanes);
-  for (size_t a = 0; a < nest_.accesses.size(); ++a) {
-    int access = static_cast<int>(a);
-    if (!held(access)) continue;
-    auto& from = nest_.accesses[a];
-    text += indent(depth) + pack_type(access) + " " + id("x", access) + "[" + count + "];\n";
-    loads += indent(depth + 1) + id("x", access) + "[c] = ap::load<P, Aligned>(" + id("b", from.buffer) +
-             " + (" + from.offset.text() + " + q * P), ap::Again{});\n";
-  }
-  if (loads.empty()) return "";
-  std::string inside = packs_of_row(nest_, mapping_.pack) % mapping_.lanes
-                           ? indent(depth + 1) + "if (q >= length) continue;\n"
-                           : "";
-  return text + indent(depth) + "#pragma unroll\n" + indent(depth) + "for (int c = 0; c < " + count +
-         "; ++c) {\n" + indent(depth + 1) + "const ix q = c * " + lanes + " + lane;\n" + inside + loads +
-         indent(depth) + "}\n";
-}
-
-std::string Body::pack_type(int access) const {
-  return "ap::Pack<" + element_type(kernel_.buffers[nest_.accesses[access].buffer].type.dtype) + ", P>";
 }
 
 }  // namespace autoperfect::schedule::cuda

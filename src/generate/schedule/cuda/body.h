@@ -28,11 +28,11 @@ class Body {
   // Of a warp that scans down columns: `head` is what each of its rows k begins with.
   std::string tall_elements(int sweep, int depth, const std::string& head, const std::string& guard) const;
 
+  int sweeps_that_load(int access) const { return uses_[access]; }
   std::string place(int access) const { return at(nest_.accesses[access]); }  // of a row's first element
   std::string load_across(int access) const;  // of tiles: a pack along the rows, as it lies in memory
 
   std::string declare_kept(int depth) const;
-  std::string declare_held(int depth) const;  // before the loop over rows
   std::string declare_accumulators(int sweep, int depth) const;
   std::string declare_carries(int sweep, int depth) const;
   std::string end_reduction(int v, int depth) const;  // u<v> from a<v>
@@ -62,15 +62,9 @@ class Body {
           nest_, nest_.accesses[access], nest_.accesses[mapping_.aligned_to], mapping_.pack);
     return moves_packs(kernel_, nest_, passes_, nest_.accesses[access], mapping_.pack);
   }
-  // The same for all rows, and in registers from the first to the last.
-  bool held(int access) const {
-    return mapping_.resident > 0 && is_of_all_rows(nest_, nest_.accesses[access]) && packs(access) &&
-           kernel_.buffers[nest_.accesses[access].buffer].role == BufferRole::in;
-  }
   bool kept(int access) const { return mapping_.kept > 0 && uses_[access] > 1 && packs(access); }
   void note_uses(int v, std::vector<bool>& seen, std::vector<bool>& loads) const;
 
-  std::string pack_type(int access) const;
   std::string at(const Access& access) const;
   std::string inside(const Access& access, bool lanes) const;
   std::string position(AxisId axis, Dtype dtype) const;

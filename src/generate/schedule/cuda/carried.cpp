@@ -195,7 +195,7 @@ std::string Body::declare_carries(int sweep, int depth) const {
   for (int v : scans(sweep)) {
     auto& value = kernel_.values[v];
     std::string type = vector_type(value.dtype), name = id("c", v), start = *scan_identity(value);
-    if (mapping_.slices > 1) start = id("t", v) + (columns() ? "[l]" : "");
+    if (mapping_.slices > 1) start = id("t", v);
     text += indent(depth) + type + " " + name + (columns() ? "[P];\n" : " = " + start + ";\n");
     if (columns()) text += indent(depth) + "for (int l = 0; l < P; ++l) " + name + "[l] = " + start + ";\n";
   }

@@ -92,27 +92,24 @@ void PartWriter::columns() {
       "const ix slice = at % " + slices + ", block_x = at / " + slices + " % across, u = at / " + slices +
       " / across;");
   line("const ix own = block_x * " + wide + " + x * P;");
-  line("const bool active = own < " + lanes_size() + ";");
+  // Without a branch the loads of several rows go together.
+  const bool whole = nest_.groups[nest_.vector_group].size.is_multiple_of(mapping_.lanes * mapping_.pack);
+  line(whole ? "constexpr bool active = true;" : "const bool active = own < " + lanes_size() + ";");
   line("const ix j = active ? own : 0;");
   line(
       "const ix share = ceil_div(length, " + slices +
       "), from = slice * share, to = min(from + share, length);");
   text_ += indices(nest_.unit_groups, "u");
-  std::string first = "active && y == 0";
-  if (goes_on_) {
-    first += " && slice == 0";
-    carry_on();
-  }
-  text_ += body_.unit_values(0, depth_, first, !leaves_partials());
+  text_ += body_.unit_values(0, depth_, "active && y == 0", !sliced());
   for (int s = 0; s < passes_.count; ++s) {
     mapping_.tall && !body_.scans(s).empty() ? tall_sweep(s) : column_sweep(s);
     meet_below(s);
-    if (leaves_partials()) break;
+    if (sliced()) break;
     for (int v : passes_.reductions[s])
       text_ += body_.end_reduction(v, depth_);
-    text_ += body_.unit_values(s + 1, depth_, first, true);
+    text_ += body_.unit_values(s + 1, depth_, "active && y == 0", true);
   }
-  if (leaves_partials()) store_partials();
+  if (sliced()) store_partials();
   if (part_.shared_bytes) line("__syncthreads();");
   end_block();
   part_.blocks = count;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "generate/schedule/cuda/body.h"
 #include "generate/schedule/cuda/part_writer.h"
 
 namespace autoperfect::schedule::cuda {
@@ -28,6 +29,10 @@ class Chooser {
         target_(target),
         passes_(find_passes(kernel, nest, Keep::costly)),
         swept_(find_passes(kernel, nest, Keep::nothing, Sums::online)) {
+    const Mapping any;
+    const Body body(kernel, nest, passes_, any);
+    for (size_t a = 0; a < nest.accesses.size(); ++a)
+      is_read_again_.push_back(body.sweeps_that_load(static_cast<int>(a)) > 1);
     online_ = std::any_of(swept_.online.begin(), swept_.online.end(), [](int v) { return v >= 0; });
     for (auto& buffer : kernel.buffers)
       bytes_ += buffer.type.bytes();
@@ -62,7 +67,6 @@ class Chooser {
   void add_streamed_rows(int pack, int64_t packs, int aligned_to = -1);
   void add_rows_of_several_blocks(int pack, int64_t packs);
   void add_aligned_rows();
-  void add_resident_rows(const Mapping& row);
   int64_t kept_words(int pack, int aligned_to) const;
   void columns();
   int64_t blocks_of_columns(int64_t width) const;
@@ -79,6 +83,7 @@ class Chooser {
   bool online_ = false;  // fewer than otherwise
   int64_t bytes_ = 0, units_ = 1;
   bool scans_ = false;
+  std::vector<bool> is_read_again_;  // per access
   std::vector<Mapping> found_;
 };
 
@@ -145,7 +150,7 @@ int64_t Chooser::kept_words(int pack, int aligned_to) const {
     auto& buffer = kernel_.buffers[access.buffer];
     bool packs = aligned_to < 0 ? moves_packs(kernel_, nest_, passes_, access, pack)
                                 : moves_packs_as(nest_, access, nest_.accesses[aligned_to], pack);
-    if (buffer.role == BufferRole::in && packs)
+    if (is_read_again_[static_cast<size_t>(&access - nest_.accesses.data())] && packs)
       words += std::max<int64_t>(1, size_of(buffer.type.dtype) * pack / 4);
   }
   return std::max(words, made);
@@ -182,23 +187,6 @@ void Chooser::add_streamed_rows(int pack, int64_t packs, int aligned_to) {
   Mapping in_more_sweeps = found_[found_.size() - 2];
   in_more_sweeps.online = false;
   found_.push_back(in_more_sweeps);
-}
-
-// Where rows read something that is the same for all, such as weights, and are many.
-void Chooser::add_resident_rows(const Mapping& row) {
-  constexpr int many = 4;
-  int64_t words = 0;
-  for (auto& access : nest_.accesses)
-    if (is_of_all_rows(nest_, access) && moves_packs(kernel_, nest_, passes_, access, row.pack))
-      words += std::max<int64_t>(1, size_of(kernel_.buffers[access.buffer].type.dtype) * row.pack / 4);
-  if (!words || row.kept == 0 || row.lanes < 32 || row.aligned_to >= 0) return;
-  if (!nest_.inner_groups.empty() || !nest_.groups[nest_.vector_group].size.is_multiple_of(row.pack)) return;
-  if (row.kept * (kept_words(row.pack, -1) + words) > most_kept_words) return;
-  for (int threads_there : {1024, 2048}) {
-    Mapping staying = row;
-    staying.resident = target_.threads * int64_t{threads_there} / row.threads;
-    if (units_ / (row.threads / row.lanes) >= many * staying.resident) found_.push_back(staying);
-  }
 }
 
 // Few long rows: blocks share each, and a second launch joins what they found. Where elements wait for that,
@@ -249,7 +237,6 @@ void Chooser::rows() {
   if (passes_.count > 1 && !scans_ && !dynamic)
     for (int64_t packs : {4, 8, 16, 2})
       add_row(width, length, packs * wanted_packs()[0]);
-  if (found_.size() > others) add_resident_rows(Mapping(found_[others]));
   if (found_.size() > 1 && widths.size() > 1)
     add_row(widths[1], packs_of_row(nest_, widths[1]), 2 * widths[1]);
   const bool once_is_enough = online_ && swept_.count == 1 && length >= least_streamed;
@@ -263,7 +250,6 @@ void Chooser::columns() {
     add_tall_columns();
     for (int width : {std::min(widest, 4), 1})
       if (width == 1 || widest > 1) found_.push_back({Kind::columns, width, 128, 128, 0, 4, 1, false});
-    add_scans_of_several_blocks();
     return;
   }
   add_narrow_columns(widest);
@@ -296,23 +282,14 @@ void Chooser::add_tall_columns() {
   }
 }
 
-// Scans down long columns by more warps than there are columns for, and those along few long rows.
+// Along few long rows.
 void Chooser::add_scans_of_several_blocks() {
-  constexpr int64_t warps_of_multiprocessor = 16, long_row = 2048, long_column = 1024;
-  if (found_.empty() || !totals_of_scans(kernel_)) return;
+  constexpr int64_t long_row = 2048;
   Mapping shared = found_.front();
-  if (nest_.columns()) {
-    const int64_t warps = blocks_of_columns(shared.lanes * shared.pack) * shared.lanes;
-    const int64_t rows = nest_.groups[nest_.inner_groups[0]].seen_size;
-    shared.slices = std::min(warps_of_multiprocessor * target_.threads / warps, rows / (16 * 32));
-    if (!shared.tall || rows < long_column) return;
-  } else {
-    const int64_t packs = packs_of_row(nest_, shared.pack);
-    if (packs < long_row || 4 * units_ > target_.threads) return;
-    shared.lanes = shared.threads = 256;
-    shared.slices = std::min(2 * target_.threads / units_, packs / 256);
-  }
-  if (shared.slices < 2) return;
+  const int64_t packs = packs_of_row(nest_, shared.pack);
+  if (packs < long_row || 4 * units_ > target_.threads || !totals_of_scans(kernel_)) return;
+  shared.lanes = shared.threads = 256;
+  shared.slices = std::min(2 * target_.threads / units_, packs / 256);
   found_.insert(found_.begin(), shared);
 }
 
@@ -359,7 +336,6 @@ std::string Mapping::text() const {
   if (kept) text += " kept=" + std::to_string(kept);
   if (steps > 1) text += " steps=" + std::to_string(steps);
   if (slices > 1) text += " slices=" + std::to_string(slices);
-  if (resident) text += " resident=" + std::to_string(resident);
   if (online) text += " online";
   if (tall) text += " tall";
   if (aligned_to >= 0) text += " aligned";
@@ -386,14 +362,6 @@ bool moves_packs(
   for (size_t g = 0; g < nest.groups.size(); ++g)
     if (static_cast<int>(g) != nest.vector_group && !access.strides[g].is_multiple_of(pack)) return false;
   return access.offset.is_multiple_of(pack);
-}
-
-bool is_of_all_rows(const Nest& nest, const Access& access) {
-  if (access.strides[nest.vector_group].is(0) || !access.gathers.empty() || !access.guards.empty())
-    return false;
-  for (size_t g = 0; g < nest.groups.size(); ++g)
-    if (static_cast<int>(g) != nest.vector_group && !access.strides[g].is(0)) return false;
-  return true;
 }
 
 bool moves_packs_as(const Nest& nest, const Access& access, const Access& other, int pack) {

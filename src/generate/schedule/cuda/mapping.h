@@ -28,11 +28,8 @@ struct Mapping {
   bool tall = false;
   // Of rows of any length: packs begin where this access is aligned, and the ends go one by one.
   int aligned_to = -1;
-  bool online = false;  // sums of exponentials are found with the largest (online.h)
-  bool pairs = false;   // two neighbours of a half dtype in one word are computed at once
-  // Of kept rows: blocks that stay and go from row to row, with what all rows read in registers; 0: as many
-  // blocks as rows.
-  int64_t resident = 0;
+  bool online = false;    // sums of exponentials are found with the largest (online.h)
+  bool pairs = false;     // two neighbours of a half dtype in one word are computed at once
   bool of_scans = false;  // sums are what scans come to, which begin with -0
   std::string text() const;
 };
@@ -51,9 +48,6 @@ bool moves_packs(
 
 // The same where packs begin where another access is aligned.
 bool moves_packs_as(const Nest& nest, const Access& access, const Access& other, int pack);
-
-// Whether it is the same pack for every row.
-bool is_of_all_rows(const Nest& nest, const Access& access);
 
 // Whether all that varies along the lanes can be computed by pairs.
 bool computes_pairs(const Kernel& kernel, const Nest& nest, const Passes& passes, int pack);

@@ -48,7 +48,6 @@ std::string Body::load_pack(Scope& scope, int access) const {
   auto& a = nest_.accesses[access];
   Dtype dtype = kernel_.buffers[a.buffer].type.dtype;
   std::string name = id("x", access);
-  if (held(access)) return name + "[c]";
   bool keeps = kept(access);
   std::string pack = keeps ? name + "[c]" : name;
   if (!scope.packs.count(access)) {

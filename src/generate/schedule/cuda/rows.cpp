@@ -29,7 +29,7 @@ void PartWriter::row_sweep(int s) {
     begin_block("for (ix base = from; base < to; base += " + lanes + ")");
     line("const bool within = base + lane < to;");
     std::string q = "(within ? base + lane : from)";
-    line("const ix q = " + (body_.runs_backwards() ? "to - 1 - " + q : q) + ";");
+    line("const ix q = " + (body_.runs_backwards() ? "from + to - 1 - " + q : q) + ";");
     guard = guard.empty() ? "within" : "within && active";
   } else {
     begin_block("for (ix q = from + lane; q < to; q += " + lanes + ")");
@@ -128,10 +128,6 @@ void PartWriter::rows() {
   line(
       "const ix units = " + units + ", length = " + product(nest_, nest_.inner_groups) + " * " + packs() +
       ";");
-  if (mapping_.resident) {
-    text_ += body_.declare_held(depth_);
-    part_.blocks = "min(" + count + ", " + std::to_string(mapping_.resident) + ")";
-  }
   over_blocks(count);
   if (side_by_side > 1) {
     line("const ix own = at * " + many + " + threadIdx.x / " + lanes + ";");
@@ -166,7 +162,7 @@ void PartWriter::rows() {
   if (leaves_partials()) store_partials();
   if (part_.shared_bytes) line("__syncthreads();");
   end_block();
-  if (part_.blocks.empty()) part_.blocks = count;
+  part_.blocks = count;
 }
 
 void PartWriter::finish_rows() {

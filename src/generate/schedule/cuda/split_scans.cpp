@@ -1,5 +1,5 @@
-// Scans that several blocks share: a first launch finds what each share comes to, and the second scans each
-// share from where those before it end.
+// Scans along rows that several blocks share: a first launch finds what each share comes to, and the second
+// scans each share from where those before it end.
 #include <algorithm>
 
 #include "generate/schedule/body.h"
@@ -56,8 +56,7 @@ std::optional<Kernel> totals_of_scans(const Kernel& kernel) {
 // What the shares before this one come to, of each scan: t<v>.
 void PartWriter::carry_on() {
   const std::string slices = std::to_string(mapping_.slices);
-  const std::string own = nest_.columns() ? "slice" : "at % " + slices;
-  const std::string is_before = std::string("s ") + (body_.runs_backwards() ? "> " : "< ") + own;
+  const std::string is_before = std::string("s ") + (body_.runs_backwards() ? "> " : "< ") + "at % " + slices;
   line("const long room = " + partials(1) + ";");
   const auto scans = body_.scans(0);
   for (size_t k = 0; k < scans.size(); ++k) {
@@ -66,18 +65,6 @@ void PartWriter::carry_on() {
                       identity = *scan_identity(value);
     const std::string from = "((const " + type + "*)(partial + " + std::to_string(k) + " * room))[";
     const std::string op = std::string(scan_operation(value.op)) + "{}(";
-    if (nest_.columns()) {
-      line(type + " " + t + "[P];");
-      line("for (int l = 0; l < P; ++l) " + t + "[l] = " + identity + ";");
-      line("#pragma unroll 4");
-      begin_block("for (int s = 0; s < " + slices + "; ++s)");
-      line("#pragma unroll");
-      line(
-          "for (int l = 0; l < P; ++l) if (" + is_before + ") " + t + "[l] = " + op + t + "[l], " + from +
-          "((long)u * " + slices + " + s) * " + lanes_size() + " + j + l]);");
-      end_block();
-      continue;
-    }
     line(type + " " + t + " = " + identity + ";");
     line(
         "for (int s = lane; s < " + slices + "; s += " + std::to_string(mapping_.lanes) + ") if (" +
@@ -99,13 +86,6 @@ std::optional<Part> PartWriter::split_scans() {
   if (!totals) return std::nullopt;
   Mapping first = mapping_;
   first.of_scans = true;
-  if (mapping_.tall) {
-    first.tall = false;
-    first.pack = std::min(mapping_.pack, 4);
-    first.lanes = 32;
-    first.threads = 512;
-    first.steps = 4;
-  }
   PartWriter writer(*totals, nest_, first, number_);
   if (!writer.body_.supported()) return std::nullopt;
   writer.loops();
