@@ -148,13 +148,17 @@ Share share_of(Op op, bool rows) {
 
 double share_on_gpu(const Graph& graph, const Node& node) {
   constexpr int64_t few_columns = 32;
+  constexpr double of_one_block = 0.017;  // scans have a block a row
   if (class_of(node.op) != OpClass::reduction && class_of(node.op) != OpClass::scan) return 1;
   const TensorType& read = graph.type(node.operands[0]);
   bool rows = reduces_rows(graph, node);
   if (const auto* axis = node.attributes.find("axis")) rows = std::get<int64_t>(*axis) + 1 == read.rank();
   if (!rows && read.shape.back() < few_columns) return 1;
   Share share = share_of(node.op, rows);
-  return read.dtype == Dtype::bf16 ? share.bf16 : read.dtype == Dtype::f16 ? share.f16 : share.f32;
+  double reached = read.dtype == Dtype::bf16 ? share.bf16 : read.dtype == Dtype::f16 ? share.f16 : share.f32;
+  if (class_of(node.op) == OpClass::scan && rows)
+    reached = std::min(reached, of_one_block * static_cast<double>(read.elements() / read.shape.back()));
+  return reached;
 }
 
 double indexing_nanoseconds(const Graph& graph, const Node& node) {
