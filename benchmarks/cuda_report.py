@@ -185,7 +185,8 @@ def sections(document):
         rows = [row for row in timed(document, "large") if row["dtype"] == dtype]
         if rows:
             yield f"Large, {dtype}: pipelined / device", throughput_table(rows, copy, True)
-    for group, title in (("softmax", "Softmax of rows of 128 i"), ("small", "Small"), ("whole", "Whole programs")):
+    titles = {"softmax": "Softmax of rows of 128 i", "vocabulary": "Vocabularies, columns and scans", "small": "Small"}
+    for group, title in (titles | {"whole": "Whole programs"}).items():
         if rows := timed(document, group):
             yield f"{title}: pipelined / device", throughput_table(rows, copy, True)
     if rows := timed(document, "hot"):

@@ -10,6 +10,7 @@ import harness  # the paths
 import accuracy
 import device_time
 import mlx.core as mx
+import mlx.nn as nn
 import product
 import torch_programs
 import triton_programs
@@ -25,7 +26,7 @@ MEMORY_BOUND = [
 # Helion's set is (4096, 128 i) for i from 2 to 99: a part of it, small ones denser.
 SOFTMAX_COLUMNS = [128 * i for i in (2, 4, 8, 16, 24, 32, 48, 64, 99)]
 SOFTMAX_BF16 = [128 * i for i in (2, 32, 99)]
-GROUPS = ("large", "hot", "whole", "small", "softmax", "decode")
+GROUPS = ("large", "hot", "whole", "small", "softmax", "vocabulary", "decode")
 ALLOWED = {mx.float32: 2.0**12, mx.float16: 2.0**6, mx.bfloat16: 2.0**6}  # units: the gate has judged by the oracle
 ROTATED_BYTES, MOST_SETS = 1 << 30, 32  # arguments taken in turn are many times what L2 holds
 
@@ -35,6 +36,27 @@ def middle_sum(x):
 
 
 MIDDLE = Workload("middle_sum", middle_sum, lambda draw, rows, columns: (draw.normal(rows, columns),), "reduction")
+
+
+def softmax_of_columns(x):
+    return mx.softmax(x, axis=0)
+
+
+def logits_gradient(logits, labels):
+    return mx.grad(lambda given: nn.losses.cross_entropy(given, labels, reduction="mean"))(logits)
+
+
+def cumulative(x):
+    return mx.cumsum(mx.exp(x), axis=-1)
+
+
+def one_array(draw, rows, columns):
+    return (draw.normal(rows, columns),)
+
+
+OF_COLUMNS = Workload("softmax_of_columns", softmax_of_columns, one_array, "reduction")
+GRADIENT = Workload("logits_gradient", logits_gradient, WORKLOADS["cross_entropy"].inputs, "reduction")
+CUMULATIVE = Workload("cumulative", cumulative, one_array, "scan")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +74,7 @@ class Row:
     @property
     def by_the_host(self):
         """Whether the host decides how long it takes. The profiler slows the host, even when it has ended."""
-        return self.group not in ("large", "softmax")
+        return self.group not in ("large", "softmax", "vocabulary")
 
     @property
     def label(self):
@@ -68,6 +90,17 @@ def large_rows(rows, kind):
     for name in MEMORY_BOUND:
         yield of_workload("large", WORKLOADS[name], (rows, 4096), kind)
     yield of_workload("large", WORKLOADS["cross_entropy"], (4 * rows, 4096), kind)
+
+
+def vocabulary_rows(shrink, kind):
+    """Rows as long as a vocabulary, many and few, and what else a row has no block of its own for."""
+    many, few = (2048 // shrink, 50257), (8, 131072 // shrink)
+    for name in ("softmax", "logsumexp"):
+        yield of_workload("vocabulary", WORKLOADS[name], many, kind)
+        yield of_workload("vocabulary", WORKLOADS[name], few, kind)
+    yield of_workload("vocabulary", GRADIENT, many, kind)
+    yield of_workload("vocabulary", CUMULATIVE, few, kind)
+    yield of_workload("vocabulary", OF_COLUMNS, (8192 // shrink, 4096), kind)
 
 
 def table(shrink=1):
@@ -86,6 +119,8 @@ def table(shrink=1):
         yield of_workload("softmax", WORKLOADS["softmax"], (4096 // shrink, columns), "f32")
     for columns in SOFTMAX_BF16:
         yield of_workload("softmax", WORKLOADS["softmax"], (4096 // shrink, columns), "bf16")
+    for kind in ("f32", "bf16"):
+        yield from vocabulary_rows(shrink, kind)
     yield from large_rows(8192 // shrink, "f16")
 
 
@@ -142,7 +177,7 @@ def mlx_runner(function, sets):
 
 def torch_contenders(row):
     """{name: function of tensors} of those that are installed and have the program."""
-    if row.group not in ("large", "softmax", "small"):
+    if row.group not in ("large", "softmax", "small", "vocabulary"):
         return {}
     found = {"torch.compile": torch_programs.function(row.name), "triton": triton_programs.function(row.name)}
     return {name: function for name, function in found.items() if function}
@@ -154,7 +189,7 @@ def bytes_of(tree):
 
 def more_sets(row, first):
     """The arguments, and copies of them beyond L2; one set where the copies are not needed."""
-    wanted = 1 if row.group not in ("large", "softmax") else -(-ROTATED_BYTES // bytes_of(list(first)))
+    wanted = 1 if row.by_the_host else -(-ROTATED_BYTES // bytes_of(list(first)))
     return [first, *(row.make_args() for _ in range(min(max(wanted, 2), MOST_SETS) - 1 if wanted > 1 else 0))]
 
 
