@@ -28,7 +28,6 @@ class Body {
   // Of a warp that scans down columns: `head` is what each of its rows k begins with.
   std::string tall_elements(int sweep, int depth, const std::string& head, const std::string& guard) const;
 
-  int sweeps_that_load(int access) const { return uses_[access]; }
   std::string place(int access) const { return at(nest_.accesses[access]); }  // of a row's first element
   std::string load_across(int access) const;  // of tiles: a pack along the rows, as it lies in memory
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "generate/schedule/cuda/body.h"
 #include "generate/schedule/cuda/part_writer.h"
 
 namespace autoperfect::schedule::cuda {
@@ -29,10 +28,6 @@ class Chooser {
         target_(target),
         passes_(find_passes(kernel, nest, Keep::costly)),
         swept_(find_passes(kernel, nest, Keep::nothing, Sums::online)) {
-    const Mapping any;
-    const Body body(kernel, nest, passes_, any);
-    for (size_t a = 0; a < nest.accesses.size(); ++a)
-      is_read_again_.push_back(body.sweeps_that_load(static_cast<int>(a)) > 1);
     online_ = std::any_of(swept_.online.begin(), swept_.online.end(), [](int v) { return v >= 0; });
     for (auto& buffer : kernel.buffers)
       bytes_ += buffer.type.bytes();
@@ -83,7 +78,6 @@ class Chooser {
   bool online_ = false;  // fewer than otherwise
   int64_t bytes_ = 0, units_ = 1;
   bool scans_ = false;
-  std::vector<bool> is_read_again_;  // per access
   std::vector<Mapping> found_;
 };
 
@@ -150,7 +144,7 @@ int64_t Chooser::kept_words(int pack, int aligned_to) const {
     auto& buffer = kernel_.buffers[access.buffer];
     bool packs = aligned_to < 0 ? moves_packs(kernel_, nest_, passes_, access, pack)
                                 : moves_packs_as(nest_, access, nest_.accesses[aligned_to], pack);
-    if (is_read_again_[static_cast<size_t>(&access - nest_.accesses.data())] && packs)
+    if (buffer.role == BufferRole::in && packs)
       words += std::max<int64_t>(1, size_of(buffer.type.dtype) * pack / 4);
   }
   return std::max(words, made);
