@@ -94,12 +94,12 @@ def warm(chosen, task):
 
 def fill_all(chosen):
     """(what is ready, seconds it took)"""
-    last = {"large": 1, "softmax": 2, "small": 1}  # whole programs and hot functions take longest
+    last = {"large": 1, "softmax": 2, "small": 1, "vocabulary": 3}  # whole programs and hot functions take longest
     rows = [row for row in selected(chosen) if math.prod(row.size) < HUGE]  # beside others they lack memory
     rows.sort(key=lambda row: (row.dtype == "f16", last.get(row.group, 0)))
     tasks = [f"{DECODE}: {name}" for name in whole_programs.CONTENDERS] if wants_decode(chosen) else []
     tasks += [row.label for row in rows]
-    return fill.fill(tasks, functools.partial(warm, chosen), chosen.fill, 0.45 * chosen.seconds)
+    return fill.fill(tasks, functools.partial(warm, chosen), chosen.fill, 0.55 * chosen.seconds)
 
 
 def about(chosen):

@@ -119,9 +119,9 @@ def table(shrink=1):
         yield of_workload("softmax", WORKLOADS["softmax"], (4096 // shrink, columns), "f32")
     for columns in SOFTMAX_BF16:
         yield of_workload("softmax", WORKLOADS["softmax"], (4096 // shrink, columns), "bf16")
+    yield from large_rows(8192 // shrink, "f16")
     for kind in ("f32", "bf16"):
         yield from vocabulary_rows(shrink, kind)
-    yield from large_rows(8192 // shrink, "f16")
 
 
 def units(ours, theirs):
@@ -177,7 +177,7 @@ def mlx_runner(function, sets):
 
 def torch_contenders(row):
     """{name: function of tensors} of those that are installed and have the program."""
-    if row.group not in ("large", "softmax", "small", "vocabulary"):
+    if row.group not in ("large", "softmax", "small"):
         return {}
     found = {"torch.compile": torch_programs.function(row.name), "triton": triton_programs.function(row.name)}
     return {name: function for name, function in found.items() if function}
