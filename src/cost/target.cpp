@@ -39,6 +39,7 @@ Target h200() {
   target.library_attention = true;
   target.launch_seconds = 10e-6;
   target.l1_bytes = int64_t{128} << 10;
+  target.shared_bytes = int64_t{227} << 10;
   target.l2_bytes = int64_t{384} << 10;
   target.l3_bytes = int64_t{50} << 20;
   target.mlx = {10e-6, 4.0e12, 50e12, 0, int64_t{1} << 60, false};
@@ -75,6 +76,7 @@ std::optional<Target> gpu_of_capability(std::string_view name) {
   if (error != std::errc() || end != digits.data() + digits.size() || target.capability < oldest)
     return std::nullopt;
   target.name = name;
+  if (target.capability != 90) target.shared_bytes = int64_t{99} << 10;  // the least of all
   if (target.capability < 90) {
     target.threads = 108;
     target.copy_bytes_per_second = 1.7e12;

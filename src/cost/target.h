@@ -41,6 +41,7 @@ struct Target {
   bool contracts = true;                  // kernels of ours hold matrix products; false: MLX's libraries do
   double launch_seconds = 5e-6;           // fixed cost of one of our kernels
   int64_t l1_bytes = int64_t{32} << 10;   // data, of one core
+  int64_t shared_bytes = 0;               // of a GPU: what a block may have at most
   int64_t l2_bytes = int64_t{512} << 10;  // of one core
   int64_t l3_bytes = int64_t{8} << 20;    // shared
   MlxSpeed mlx;

@@ -48,6 +48,7 @@ Result<Target> read_or_measure() {
         "tune", "old-gpu", "GPUs before compute capability 8.0 are not supported", {}, "plain MLX runs"};
   target->threads = facts.multiprocessors;
   if (facts.l2_bytes > 0) target->l3_bytes = facts.l2_bytes;
+  if (facts.shared_bytes > 0) target->shared_bytes = facts.shared_bytes;
   std::string identity = hash_hex(fmt::format(
       "{},{},{},{},{},{}",
       measurement_version,

@@ -33,9 +33,10 @@ Kernel parsed(const std::string& text) {
   return *kernel;
 }
 
-std::vector<std::string> schedules_for_gpu(const std::string& text) {
+std::vector<std::string> schedules_for_gpu(
+    const std::string& text, const Target& target = *find_target("cuda.sm_90")) {
   std::vector<std::string> found;
-  for (auto& candidate : generate_schedules(parsed(text), *find_target("cuda.sm_90")))
+  for (auto& candidate : generate_schedules(parsed(text), target))
     found.push_back(candidate.provenance);
   return found;
 }
@@ -102,6 +103,26 @@ TEST(schedule_online, of_halves_that_are_widened) {
         "    in %x: " + half + "[3,150000] row\n    out %y: f32[3] row\n",
         "    axes i=3, j=150000\n    %w[i,j] = cast %x[i,j] : f32\n" + sums_of("%w[i,j]", "i", "j") +
             "    %l[i] = log %s[i] : f32\n    %y[i] = add %l[i], %m[i] : f32\n"));
+}
+
+// Rows that registers do not hold, and a block's memory does.
+TEST(schedule_in_shared, long_rows) {
+  const auto f32 = softmax("2", 50304, true), odd = softmax("2", 50257, true);
+  for (auto& text : {f32, odd}) {
+    EXPECT_GE(count_with(schedules_for_gpu(text), "shared"), 1) << text;
+    EXPECT_EQ(count_with(schedules_for_gpu(text, *find_target("cuda.sm_86")), "shared"), 0) << text;
+    check_kernel_text(text);
+  }
+  EXPECT_EQ(count_with(schedules_for_gpu(softmax("4096", 70000, true)), "shared"), 0) << "more than there is";
+  EXPECT_EQ(count_with(schedules_for_gpu(softmax("4096", 4096, true)), "shared"), 0) << "registers hold it";
+}
+
+TEST(schedule_in_shared, says_how_much_memory) {
+  for (auto& candidate : generate_schedules(parsed(softmax("512", 50304, true)), *find_target("cuda.sm_90")))
+    EXPECT_EQ(
+        candidate.launch.scratch_bytes,
+        candidate.provenance.find("shared") == std::string::npos ? 0 : int64_t{4} * 50304)
+        << candidate.provenance;
 }
 
 TEST(schedule_online, is_chosen_where_rows_are_not_kept) {

@@ -54,6 +54,7 @@ struct Driver {
   int (*unload)(void* module) = nullptr;
   int (*function)(void** function, void* module, const char* name) = nullptr;
   int (*function_attribute)(int*, int attribute, void* function) = nullptr;
+  int (*set_function_attribute)(void* function, int attribute, int value) = nullptr;
   int (*launch)(
       void* function,
       unsigned grid_x,
@@ -86,7 +87,8 @@ namespace {
 
 // CUdevice_attribute.
 constexpr int attribute_multiprocessors = 16, attribute_memory_khz = 36, attribute_memory_bits = 37,
-              attribute_l2_bytes = 38, attribute_major = 75, attribute_minor = 76;
+              attribute_l2_bytes = 38, attribute_major = 75, attribute_minor = 76,
+              attribute_shared_bytes = 97;
 
 const Driver* load_driver() {
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -112,6 +114,7 @@ const Driver* load_driver() {
   functions.find(found.unload, "cuModuleUnload");
   functions.find(found.function, "cuModuleGetFunction");
   functions.find(found.function_attribute, "cuFuncGetAttribute");
+  functions.find(found.set_function_attribute, "cuFuncSetAttribute");
   functions.find(found.launch, "cuLaunchKernel");
   functions.find(found.event_create, "cuEventCreate");
   functions.find(found.event_destroy, "cuEventDestroy_v2");
@@ -163,18 +166,20 @@ Result<std::shared_ptr<CudaDevice>> CudaDevice::open() {
   if (driver->init(0) != 0 || driver->device(&device, 0) != 0) return failure("no-gpu", "no NVIDIA GPU");
   DeviceFacts& facts = opened->facts_;
   char name[256] = "";
-  int major = 0, minor = 0, l2 = 0, memory_khz = 0, memory_bits = 0;
+  int major = 0, minor = 0, l2 = 0, shared = 0, memory_khz = 0, memory_bits = 0;
   driver->device_name(name, sizeof name, device);
   driver->attribute(&major, attribute_major, device);
   driver->attribute(&minor, attribute_minor, device);
   driver->attribute(&facts.multiprocessors, attribute_multiprocessors, device);
   driver->attribute(&l2, attribute_l2_bytes, device);
+  driver->attribute(&shared, attribute_shared_bytes, device);
   driver->attribute(&memory_khz, attribute_memory_khz, device);
   driver->attribute(&memory_bits, attribute_memory_bits, device);
   driver->version(&facts.driver_version);
   facts.name = name;
   facts.capability = 10 * major + minor;
   facts.l2_bytes = l2;
+  facts.shared_bytes = shared;
   // Two transfers a clock.
   if (memory_khz > 0 && memory_bits > 0) facts.bytes_per_second = 2e3 * memory_khz * memory_bits / 8;
   if (auto status = opened->check(driver->retain(&opened->context_, device), "context"); !status)
@@ -290,7 +295,7 @@ void CudaDevice::unload(void* module) {
   driver_->unload(module);
 }
 
-Result<void*> CudaDevice::function(void* module, const std::string& name) {
+Result<void*> CudaDevice::function(void* module, const std::string& name, int64_t shared_bytes) {
   void* function = nullptr;
   if (auto status = check(driver_->function(&function, module, name.c_str()), name.c_str()); !status)
     return status.errors();
@@ -301,6 +306,14 @@ Result<void*> CudaDevice::function(void* module, const std::string& name) {
     return failure(
         "local-memory",
         std::to_string(bytes) + " bytes of locals a thread; " + std::to_string(most) + " may be");
+  constexpr int dynamic_shared_bytes = 8;
+  constexpr int64_t unasked = 48 << 10;
+  if (shared_bytes > unasked) {
+    const auto wanted = static_cast<int>(shared_bytes);
+    auto status =
+        check(driver_->set_function_attribute(function, dynamic_shared_bytes, wanted), "memory of a block");
+    if (!status) return status.errors();
+  }
   return function;
 }
 
@@ -353,9 +366,10 @@ Result<std::shared_ptr<DeviceKernel>> DeviceKernel::load(
   auto module = kernel->device_->load(cubin);
   if (!module) return module.errors();
   kernel->module_ = *module;
+  const int64_t shared_bytes = candidate.launch.scratch_bytes;
   for (int version : {0, 1}) {
     std::string ending = version ? "_unaligned" : "";
-    auto function = kernel->device_->function(*module, "autoperfect_kernel" + ending);
+    auto function = kernel->device_->function(*module, "autoperfect_kernel" + ending, shared_bytes);
     if (!function && version) {  // of a draft, which is right for whatever its guards admit
       kernel->kernels_[version] = kernel->kernels_[0];
       break;
@@ -363,7 +377,7 @@ Result<std::shared_ptr<DeviceKernel>> DeviceKernel::load(
     if (!function) return function.errors();
     kernel->kernels_[version] = *function;
     if (candidate.second.grid.empty()) continue;
-    auto finish = kernel->device_->function(*module, "autoperfect_finish" + ending);
+    auto finish = kernel->device_->function(*module, "autoperfect_finish" + ending, shared_bytes);
     if (!finish) return finish.errors();
     kernel->finishes_[version] = *finish;
   }

@@ -27,6 +27,7 @@ struct DeviceFacts {
   int capability = 0;  // 90 for 9.0
   int multiprocessors = 0;
   int64_t l2_bytes = 0;
+  int64_t shared_bytes = 0;        // of a block, at most
   double bytes_per_second = 1e12;  // of its memory, on paper
   int driver_version = 0;          // 13000 for 13.0
 };
@@ -68,7 +69,8 @@ class CudaDevice {
 
   Result<void*> load(const std::string& cubin);  // a module
   void unload(void* module);
-  Result<void*> function(void* module, const std::string& name);
+  // shared_bytes: what a launch of it gives a block beyond what its code names.
+  Result<void*> function(void* module, const std::string& name, int64_t shared_bytes);
   using Size = std::array<unsigned, 3>;
   Status launch(void* function, Size grid, Size block, unsigned shared_bytes, void** arguments);
 

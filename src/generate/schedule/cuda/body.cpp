@@ -178,4 +178,27 @@ std::string Body::declare_kept(int depth) const {
   return text;
 }
 
+int64_t Body::shared_bytes() const {
+  int64_t elements = 0;
+  for (size_t a = 0; a < nest_.accesses.size(); ++a)
+    if (shared(static_cast<int>(a)))
+      elements += size_of(kernel_.buffers[nest_.accesses[a].buffer].type.dtype);
+  return elements * packs_of_row(nest_, mapping_.pack) * mapping_.pack;
+}
+
+std::string Body::declare_shared(int depth) const {
+  std::string text = indent(depth) + "extern __shared__ uint4 of_block[];\n";
+  int64_t begin = 0;
+  for (size_t a = 0; a < nest_.accesses.size(); ++a) {
+    int access = static_cast<int>(a);
+    if (!shared(access)) continue;
+    Dtype dtype = kernel_.buffers[nest_.accesses[a].buffer].type.dtype;
+    std::string pack = "ap::Pack<" + element_type(dtype) + ", P>*";
+    text += indent(depth) + "auto* const " + id("h", access) + " = (" + pack +
+            ")((unsigned char*)of_block + " + std::to_string(begin) + ");\n";
+    begin += size_of(dtype) * packs_of_row(nest_, mapping_.pack) * mapping_.pack;
+  }
+  return text;
+}
+
 }  // namespace autoperfect::schedule::cuda

@@ -32,6 +32,8 @@ class Body {
   std::string load_across(int access) const;  // of tiles: a pack along the rows, as it lies in memory
 
   std::string declare_kept(int depth) const;
+  std::string declare_shared(int depth) const;
+  int64_t shared_bytes() const;  // of a row
   std::string declare_accumulators(int sweep, int depth) const;
   std::string declare_carries(int sweep, int depth) const;
   std::string end_reduction(int v, int depth) const;  // u<v> from a<v>
@@ -62,6 +64,8 @@ class Body {
     return moves_packs(kernel_, nest_, passes_, nest_.accesses[access], mapping_.pack);
   }
   bool kept(int access) const { return mapping_.kept > 0 && uses_[access] > 1 && packs(access); }
+  // The same in memory of the block, where each thread finds its own packs.
+  bool shared(int access) const { return mapping_.in_shared && uses_[access] > 1 && packs(access); }
   void note_uses(int v, std::vector<bool>& seen, std::vector<bool>& loads) const;
 
   std::string at(const Access& access) const;

@@ -135,6 +135,7 @@ std::optional<Candidate> Joiner::run() {
   auto add = [](std::string& sum, const std::string& term) {
     if (!term.empty()) sum += (sum.empty() ? "" : " + ") + term;
   };
+  Candidate candidate;
   std::string source =
       std::string("namespace ap {\nusing ix = ") + (is_small(kernel_, unit_) ? "int" : "long") + ";\n";
   for (auto& part : parts_) {
@@ -142,6 +143,7 @@ std::optional<Candidate> Joiner::run() {
     add(launch_.finish_blocks, part.finish_blocks);
     add(launch_.partial_bytes, part.partial_bytes);
     launch_.threads = part.threads;
+    candidate.launch.scratch_bytes = std::max(candidate.launch.scratch_bytes, part.block_bytes);
     launch_.finish_threads = std::max(launch_.finish_threads, part.finish_threads);
     source += part.source;
   }
@@ -149,7 +151,6 @@ std::optional<Candidate> Joiner::run() {
     source += kernel_text(false, aligned);
     if (finishes()) source += kernel_text(true, aligned);
   }
-  Candidate candidate;
   candidate.language = "cuda";
   candidate.source = source + "}  // namespace ap\n";
   candidate.launch.grid = {of_size(launch_.blocks, unit_.multiple)};

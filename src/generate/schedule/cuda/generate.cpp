@@ -37,6 +37,7 @@ std::optional<Choices> choices(const Kernel& kernel, const Target& target, int64
 // The same with that many threads a block.
 Mapping with_threads(const Nest& nest, Mapping mapping, int threads) {
   mapping.threads = threads;
+  mapping.in_shared = false;
   if (mapping.kind == Kind::rows && mapping.lanes > 32) {
     mapping.lanes = threads;
     if (mapping.kept)

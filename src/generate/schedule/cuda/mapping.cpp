@@ -8,7 +8,8 @@ namespace autoperfect::schedule::cuda {
 namespace {
 
 constexpr int most_threads = 1024;
-constexpr int most_kept_words = 96;  // registers of a thread for what it keeps
+constexpr int most_kept_words = 96;     // registers of a thread for what it keeps
+constexpr int most_words_of_many = 40;  // where a block has as many threads as there may be
 constexpr int64_t large_bytes = int64_t{1} << 22;
 
 // Loads in flight: of narrow packs more.
@@ -58,7 +59,9 @@ class Chooser {
   bool packs_fit(int pack, bool tail) const;
   void elements();
   void rows();
+  void add_once(const Mapping& row);
   void add_row(int pack, int64_t packs, int64_t elements_a_thread, int aligned_to = -1);
+  void add_row_in_shared(Mapping row);
   void add_streamed_rows(int pack, int64_t packs, int aligned_to = -1);
   void add_rows_of_several_blocks(int pack, int64_t packs);
   void add_aligned_rows();
@@ -150,6 +153,13 @@ int64_t Chooser::kept_words(int pack, int aligned_to) const {
   return std::max(words, made);
 }
 
+// Long rows have all threads there are, whatever is wanted of one.
+void Chooser::add_once(const Mapping& row) {
+  const bool known =
+      std::any_of(found_.begin(), found_.end(), [&](const Mapping& one) { return one.text() == row.text(); });
+  if (!known) found_.push_back(row);
+}
+
 void Chooser::add_row(int pack, int64_t packs, int64_t elements_a_thread, int aligned_to) {
   constexpr int64_t many = 4;      // packs of a thread: more, only where
   constexpr int side_by_side = 8;  // lanes still read whole lines of the cache
@@ -162,11 +172,27 @@ void Chooser::add_row(int pack, int64_t packs, int64_t elements_a_thread, int al
   Mapping row{
       Kind::rows, pack, std::max(lanes, 128), lanes, static_cast<int>(kept), 1, 1, false, false, aligned_to};
   if (lanes > 32) row.threads = lanes;
-  found_.push_back(row);
+  add_once(row);
+}
+
+// A row that a block reads once, and again from its own memory.
+void Chooser::add_row_in_shared(Mapping row) {
+  constexpr int64_t beside = int64_t{8} << 10;  // what reductions take
+  row.in_shared = true;
+  row.lanes = row.threads = most_threads;
+  const auto& size = nest_.groups[nest_.vector_group].size;
+  const bool whole_packs = size.is_fixed() && (row.aligned_to >= 0 || size.is_multiple_of(row.pack));
+  const bool is_long = packs_of_row(nest_, row.pack) >= 2 * most_threads;
+  if (row.pack == 1 || !whole_packs || !is_long || scans_ || swept_.count < 2 || !nest_.inner_groups.empty())
+    return;
+  const Passes passes = find_passes(kernel_, nest_, Keep::nothing, online_ ? Sums::online : Sums::after);
+  const int64_t bytes = Body(kernel_, nest_, passes, row).shared_bytes();
+  if (bytes > 0 && bytes + beside <= target_.shared_bytes) found_.push_back(row);
 }
 
 // Rows that are read once, or too long to be kept.
 void Chooser::add_streamed_rows(int pack, int64_t packs, int aligned_to) {
+  Mapping in_more_sweeps;
   for (int64_t target : {16, 4}) {
     int lanes = 1;
     while (lanes < most_threads && packs > lanes * target)
@@ -175,12 +201,13 @@ void Chooser::add_streamed_rows(int pack, int64_t packs, int aligned_to) {
         Kind::rows, pack, std::max(lanes, 128), lanes, 0, steps_of(pack), 1, false, false, aligned_to};
     if (lanes > 32) row.threads = lanes;
     row.online = online_;
-    found_.push_back(row);
+    if (target == 16) in_more_sweeps = row;
+    add_once(row);
   }
+  add_row_in_shared(found_.back());
   if (!online_) return;
-  Mapping in_more_sweeps = found_[found_.size() - 2];
   in_more_sweeps.online = false;
-  found_.push_back(in_more_sweeps);
+  add_once(in_more_sweeps);
 }
 
 // Few long rows: blocks share each, and a second launch joins what they found. Where elements wait for that,
@@ -234,7 +261,11 @@ void Chooser::rows() {
   if (found_.size() > 1 && widths.size() > 1)
     add_row(widths[1], packs_of_row(nest_, widths[1]), 2 * widths[1]);
   const bool once_is_enough = online_ && swept_.count == 1 && length >= least_streamed;
-  if (!sliced && (found_.size() == others || once_is_enough)) add_streamed_rows(width, length);
+  const bool kept = std::any_of(found_.begin() + static_cast<int64_t>(others), found_.end(), [&](auto& row) {
+    return row.threads < most_threads || row.kept * kept_words(row.pack, -1) <= most_words_of_many;
+  });
+  const bool crowded = !kept && others == 0;
+  if (!sliced && (found_.size() == others || crowded || once_is_enough)) add_streamed_rows(width, length);
   if (scans_) add_scans_of_several_blocks();
 }
 
@@ -331,6 +362,7 @@ std::string Mapping::text() const {
   if (steps > 1) text += " steps=" + std::to_string(steps);
   if (slices > 1) text += " slices=" + std::to_string(slices);
   if (online) text += " online";
+  if (in_shared) text += " shared";
   if (tall) text += " tall";
   if (aligned_to >= 0) text += " aligned";
   return text + (once ? " once" : "") + (pairs ? " pairs" : "");

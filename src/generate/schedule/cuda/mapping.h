@@ -28,8 +28,10 @@ struct Mapping {
   bool tall = false;
   // Of rows of any length: packs begin where this access is aligned, and the ends go one by one.
   int aligned_to = -1;
-  bool online = false;    // sums of exponentials are found with the largest (online.h)
-  bool pairs = false;     // two neighbours of a half dtype in one word are computed at once
+  bool online = false;  // sums of exponentials are found with the largest (online.h)
+  bool pairs = false;   // two neighbours of a half dtype in one word are computed at once
+  // Of rows that registers do not hold: what later sweeps read again lies in memory of the block.
+  bool in_shared = false;
   bool of_scans = false;  // sums are what scans come to, which begin with -0
   std::string text() const;
 };

@@ -61,8 +61,10 @@ std::string Body::load_pack(Scope& scope, int access) const {
     if (std::string condition = inside(a, false); !condition.empty())
       load = condition + " ? " + load + " : ap::filled<" + element_type(dtype) + ", P>(" +
              literal(dtype, a.at.literal) + ")";
-    bool first = !keeps || scope.sweep == first_sweep_[access];
+    bool first = !(keeps || shared(access)) || scope.sweep == first_sweep_[access];
+    if (!first && shared(access)) scope.before("const auto " + name + " = " + id("h", access) + "[q];");
     if (first) scope.before(keeps ? name + "[c] = " + load + ";" : "const auto " + name + " = " + load + ";");
+    if (first && shared(access)) scope.before(id("h", access) + "[q] = " + name + ";");
   }
   return pack;
 }

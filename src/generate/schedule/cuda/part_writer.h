@@ -43,6 +43,7 @@ class PartWriter {
   static Sums sums(const Mapping& mapping) { return mapping.online ? Sums::online : Sums::after; }
   static Mapping not_kept(Mapping mapping) {
     mapping.kept = 0;
+    mapping.in_shared = false;
     return mapping;
   }
   void line(const std::string& text) { text_ += std::string(2 * depth_, ' ') + text + "\n"; }

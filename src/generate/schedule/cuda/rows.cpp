@@ -128,6 +128,10 @@ void PartWriter::rows() {
   line(
       "const ix units = " + units + ", length = " + product(nest_, nest_.inner_groups) + " * " + packs() +
       ";");
+  if (mapping_.in_shared) {
+    text_ += body_.declare_shared(depth_);
+    part_.block_bytes = body_.shared_bytes();
+  }
   over_blocks(count);
   if (side_by_side > 1) {
     line("const ix own = at * " + many + " + threadIdx.x / " + lanes + ";");

@@ -20,6 +20,7 @@ struct Part {
   std::string partial_bytes;
   int threads = 0, finish_threads = 0;
   int64_t shared_bytes = 0, finish_shared_bytes = 0;
+  int64_t block_bytes = 0;                  // beyond those, given by the launch
   std::vector<bool> stores, finish_stores;  // per buffer
 };
 
