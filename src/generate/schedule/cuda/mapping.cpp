@@ -250,6 +250,7 @@ void Chooser::rows() {
   int64_t length = packs_of_row(nest_, width);
   add_rows_of_several_blocks(width, length);
   bool sliced = !found_.empty() && swept_.count == 1;
+  const size_t several = found_.size();
   if (!sliced && width < wanted_packs()[0]) add_aligned_rows();
   size_t others = found_.size();
   bool dynamic = !nest_.groups[nest_.vector_group].size.is_fixed();
@@ -264,7 +265,7 @@ void Chooser::rows() {
   const bool kept = std::any_of(found_.begin() + static_cast<int64_t>(others), found_.end(), [&](auto& row) {
     return row.threads < most_threads || row.kept * kept_words(row.pack, -1) <= most_words_of_many;
   });
-  const bool crowded = !kept && others == 0;
+  const bool crowded = !kept && others == several;  // none is aligned
   if (!sliced && (found_.size() == others || crowded || once_is_enough)) add_streamed_rows(width, length);
   if (scans_) add_scans_of_several_blocks();
 }
