@@ -93,12 +93,15 @@ bool is_inlined(const Graph& graph, ValueId value) {
     bool exact = !integer || std::abs(*integer) <= (int64_t{1} << 53);
     return graph.type(value).rank() == 0 && exact;
   }
-  // MLX adds the step up one by one; only whole numbers are the same as start + i * step.
-  auto whole = [&](const char* name) {
-    double number = node->attributes.get<double>(name);
-    return number == std::floor(number);
-  };
-  return node->op == Op::arange && whole("start") && whole("step");
+  // MLX adds the step up one by one, in the dtype: that is start + i * step where all of it is whole, and no
+  // further than the dtype counts. Of halves that is soon.
+  if (node->op != Op::arange) return false;
+  const double start = node->attributes.get<double>("start"), step = node->attributes.get<double>("step");
+  const double last = start + step * static_cast<double>(node->attributes.get<int64_t>("size"));
+  const Dtype dtype = graph.type(value).dtype;
+  const double counts_to = dtype == Dtype::bf16 ? 0x1p8 : dtype == Dtype::f16 ? 0x1p11 : 0x1p24;
+  const bool is_counted = !is_floating(dtype) || std::max(std::fabs(start), std::fabs(last)) <= counts_to;
+  return start == std::floor(start) && step == std::floor(step) && is_counted;
 }
 std::string why_not_fusable(const Graph& graph, NodeId id) {
   const Node& node = graph.nodes[id];
