@@ -185,8 +185,7 @@ void Chooser::add_row_in_shared(Mapping row) {
   const bool is_long = packs_of_row(nest_, row.pack) >= 2 * most_threads;
   if (row.pack == 1 || !whole_packs || !is_long || scans_ || swept_.count < 2 || !nest_.inner_groups.empty())
     return;
-  const Passes passes = find_passes(kernel_, nest_, Keep::nothing, online_ ? Sums::online : Sums::after);
-  const int64_t bytes = Body(kernel_, nest_, passes, row).shared_bytes();
+  const int64_t bytes = Body(kernel_, nest_, swept_, row).shared_bytes();
   if (bytes > 0 && bytes + beside <= target_.shared_bytes) found_.push_back(row);
 }
 

@@ -72,7 +72,11 @@ class PartWriter {
   void kept_sweep(int s, const std::string& guard);
   void position(const std::string& q);
   void begin_row();
-  void join_threads(int s, int64_t& shared_bytes);
+  struct Found {  // by each thread: a variable, its type, and what joins two of it
+    std::string name, type, function;
+  };
+  std::vector<Found> reduced(int s) const;
+  void join_threads(const std::vector<Found>& values, int64_t& shared_bytes);
   void meet(int s);
   void columns();
   void column_sweep(int s);

@@ -74,32 +74,40 @@ void PartWriter::kept_sweep(int s, const std::string& guard) {
   end_block();
 }
 
-// Every thread of a row gets what all have reduced, over shared memory from `shared_bytes` on.
-void PartWriter::join_threads(int s, int64_t& shared_bytes) {
-  auto& reductions = passes_.reductions[s];
+// Every thread of a row gets what all have found, over shared memory from `shared_bytes` on.
+void PartWriter::join_threads(const std::vector<Found>& values, int64_t& shared_bytes) {
   bool warps = mapping_.lanes > 32;
   auto slots = [&](size_t k) {
     return "shared + " + std::to_string(shared_bytes + slot_bytes * static_cast<int64_t>(k));
   };
-  for (size_t k = 0; k < reductions.size(); ++k) {
-    std::string a = id("a", reductions[k]);
+  for (size_t k = 0; k < values.size(); ++k) {
+    auto& [name, type, function] = values[k];
     if (mapping_.lanes > 1)
       line(
-          a + " = ap::across<" + std::to_string(std::min(mapping_.lanes, 32)) + ">(" + a + ", " +
-          body_.function(reductions[k]) + ");");
-    if (warps) line("ap::leave(" + slots(k) + ", " + a + ");");
+          name + " = ap::across<" + std::to_string(std::min(mapping_.lanes, 32)) + ">(" + name + ", " +
+          function + ");");
+    if (warps) line("ap::leave(" + slots(k) + ", " + name + ");");
   }
-  if (!warps || reductions.empty()) return;
+  if (!warps || values.empty()) return;
   line("__syncthreads();");
-  for (size_t k = 0; k < reductions.size(); ++k)
+  for (size_t k = 0; k < values.size(); ++k) {
+    auto& [name, type, function] = values[k];
     line(
-        id("a", reductions[k]) + " = ap::collect<" + std::to_string(mapping_.lanes / 32) + ", " +
-        body_.state_type(reductions[k]) + ">(" + slots(k) + ", " + body_.function(reductions[k]) + ");");
-  shared_bytes += slot_bytes * static_cast<int64_t>(reductions.size());
+        name + " = ap::collect<" + std::to_string(mapping_.lanes / 32) + ", " + type + ">(" + slots(k) +
+        ", " + function + ");");
+  }
+  shared_bytes += slot_bytes * static_cast<int64_t>(values.size());
+}
+
+std::vector<PartWriter::Found> PartWriter::reduced(int s) const {
+  std::vector<Found> values;
+  for (int v : passes_.reductions[s])
+    values.push_back({id("a", v), body_.state_type(v), body_.function(v)});
+  return values;
 }
 
 void PartWriter::meet(int s) {
-  join_threads(s, part_.shared_bytes);
+  join_threads(reduced(s), part_.shared_bytes);
   if (leaves_partials()) return;
   for (int v : passes_.reductions[s])
     text_ += body_.end_reduction(v, depth_);
@@ -204,7 +212,7 @@ void PartWriter::finish_elements() {
   begin_row();
   text_ += body_.unit_values(0, depth_, first, true);
   add_partials("lane", std::to_string(mapping_.lanes), "(long)u * " + slices + " + s");
-  join_threads(0, part_.finish_shared_bytes);
+  join_threads(reduced(0), part_.finish_shared_bytes);
   for (int v : passes_.reductions[0])
     text_ += body_.end_reduction(v, depth_);
   text_ += body_.unit_values(1, depth_, first, true);

@@ -59,6 +59,7 @@ void PartWriter::carry_on() {
   const std::string is_before = std::string("s ") + (body_.runs_backwards() ? "> " : "< ") + "at % " + slices;
   line("const long room = " + partials(1) + ";");
   const auto scans = body_.scans(0);
+  std::vector<Found> found;
   for (size_t k = 0; k < scans.size(); ++k) {
     const auto& value = kernel_.values[scans[k]];
     const std::string t = id("t", scans[k]), type = vector_type(value.dtype),
@@ -69,16 +70,9 @@ void PartWriter::carry_on() {
     line(
         "for (int s = lane; s < " + slices + "; s += " + std::to_string(mapping_.lanes) + ") if (" +
         is_before + ") " + t + " = " + op + t + ", " + from + "(long)u * " + slices + " + s]);");
-    const std::string function = ", [](auto a, auto b) { return " + op + "a, b); })";
-    const std::string slots = "shared + " + std::to_string(part_.shared_bytes);
-    line(t + " = ap::across<32>(" + t + function + ";");
-    line("ap::leave(" + slots + ", " + t + ");");
-    line("__syncthreads();");
-    line(
-        t + " = ap::collect<" + std::to_string(mapping_.lanes / 32) + ", " + type + ">(" + slots + function +
-        ";");
-    part_.shared_bytes += 512;
+    found.push_back({t, type, "[](auto a, auto b) { return " + op + "a, b); }"});
   }
+  join_threads(found, part_.shared_bytes);
 }
 
 std::optional<Part> PartWriter::split_scans() {
@@ -103,10 +97,9 @@ std::optional<Part> PartWriter::split_scans() {
   const std::string number = std::to_string(number_);
   joined.source = part_head(kernel_, "part" + number) + writer.text_ + "}\n" +
                   part_head(kernel_, "finish" + number) + text_ + "}\n";
-  joined.stores.assign(kernel_.buffers.size(), false);
-  joined.finish_stores = joined.stores;
-  for (const auto& value : kernel_.values)
-    if (value.output >= 0) joined.finish_stores[value.output] = true;
+  note_stores();
+  joined.stores = part_.stores;
+  joined.finish_stores = part_.finish_stores;
   return joined;
 }
 

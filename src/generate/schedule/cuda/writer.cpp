@@ -185,7 +185,7 @@ void PartWriter::note_stores() {
   part_.finish_stores = part_.stores;
   for (size_t v = 0; v < kernel_.values.size(); ++v) {
     int output = kernel_.values[v].output;
-    bool is_late = sliced() && (!passes_.varies[v] || passes_.ready[v] > 0);
+    bool is_late = goes_on_ || (sliced() && (!passes_.varies[v] || passes_.ready[v] > 0));
     if (output >= 0) (is_late ? part_.finish_stores : part_.stores)[output] = true;
   }
 }
