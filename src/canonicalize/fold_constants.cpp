@@ -3,9 +3,9 @@
 #include <limits>
 #include <optional>
 
-#include "canonicalize/lossless.h"
 #include "canonicalize/passes.h"
 #include "canonicalize/structural_hash.h"
+#include "ir/lossless.h"
 #include "ir/scalar_semantics.h"
 
 namespace autoperfect {

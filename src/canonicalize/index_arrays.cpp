@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "canonicalize/lossless.h"
 #include "canonicalize/views.h"
+#include "ir/lossless.h"
 
 namespace autoperfect {
 

@@ -2,9 +2,9 @@
 #include <numeric>
 #include <optional>
 
-#include "canonicalize/lossless.h"
 #include "canonicalize/parts.h"
 #include "canonicalize/passes.h"
+#include "ir/lossless.h"
 
 namespace autoperfect {
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ir/landings.h"
+#include "ir/lossless.h"
 
 namespace autoperfect {
 namespace {
@@ -99,8 +100,7 @@ bool is_inlined(const Graph& graph, ValueId value) {
   const double start = node->attributes.get<double>("start"), step = node->attributes.get<double>("step");
   const double last = start + step * static_cast<double>(node->attributes.get<int64_t>("size"));
   const Dtype dtype = graph.type(value).dtype;
-  const double counts_to = dtype == Dtype::bf16 ? 0x1p8 : dtype == Dtype::f16 ? 0x1p11 : 0x1p24;
-  const bool is_counted = !is_floating(dtype) || std::max(std::fabs(start), std::fabs(last)) <= counts_to;
+  const bool is_counted = !is_floating(dtype) || holds(dtype, start, last);
   return start == std::floor(start) && step == std::floor(step) && is_counted;
 }
 std::string why_not_fusable(const Graph& graph, NodeId id) {

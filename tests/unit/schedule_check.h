@@ -94,6 +94,12 @@ inline void check_kernel(const Kernel& kernel, bool expect_candidates = true) {
   }
 }
 
+// Below the line with the version.
+inline std::string kernel_text(const std::string& buffers, const std::string& math) {
+  return "kernel @k {\n  abi {\n" + buffers + "  }\n  math {\n" + math +
+         "  }\n  numerics {\n    accumulate f32\n  }\n}\n";
+}
+
 inline void check_kernel_text(const std::string& text) {
   auto kernel = parse_kernel("autoperfect.kernel 1\n" + text);
   ASSERT_TRUE(kernel.ok()) << format(kernel.errors(), text);

@@ -4,11 +4,6 @@
 namespace autoperfect {
 namespace {
 
-std::string kernel_text(const std::string& buffers, const std::string& math) {
-  return "kernel @k {\n  abi {\n" + buffers + "  }\n  math {\n" + math +
-         "  }\n  numerics {\n    accumulate f32\n  }\n}\n";
-}
-
 TEST(schedule_loads, rope_of_halves) {
   for (std::string t : {"f32", "bf16"})
     check_kernel_text(kernel_text(

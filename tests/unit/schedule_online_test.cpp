@@ -7,11 +7,6 @@
 namespace autoperfect {
 namespace {
 
-std::string kernel_text(const std::string& buffers, const std::string& math) {
-  return "kernel @k {\n  abi {\n" + buffers + "  }\n  math {\n" + math +
-         "  }\n  numerics {\n    accumulate f32\n  }\n}\n";
-}
-
 // The first `hidden * i` elements of row i are minus infinity: none of row 0, all of a later one.
 std::string hidden(const std::string& x, const std::string& along, int step) {
   return "    %row[i] = copy iota i : i32\n    %limit[i] = mul %row[i], " + std::to_string(step) +

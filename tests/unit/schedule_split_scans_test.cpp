@@ -10,9 +10,9 @@ namespace {
 std::string scan_text(
     const std::string& t, const std::string& shape, const std::string& axes, const std::string& body) {
   const std::string i = shape.front() == '?' ? "?i" + shape.substr(shape.find(',')) : shape;
-  return "kernel @k {\n  abi {\n    in %x: " + t + "[" + i + "] row\n    out %y: " + t + "[" + i +
-         "] row\n  }\n  math {\n    axes " + axes + "\n" + body +
-         "  }\n  numerics {\n    accumulate f32\n  }\n}\n";
+  return kernel_text(
+      "    in %x: " + t + "[" + i + "] row\n    out %y: " + t + "[" + i + "] row\n",
+      "    axes " + axes + "\n" + body);
 }
 
 bool is_shared_by_blocks(const std::string& text) {

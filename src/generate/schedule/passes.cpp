@@ -119,10 +119,10 @@ Passes find_passes(const Kernel& kernel, const Nest& nest, Keep keep, Sums sums)
   return PassFinder(kernel, nest).run(keep, sums);
 }
 
-std::vector<KernelOperand> swept_operands(const Kernel& kernel, const Passes& passes, int value) {
+std::span<const KernelOperand> swept_operands(const Kernel& kernel, const Passes& passes, int value) {
   const int difference = passes.online[value];
   if (difference < 0) return kernel.values[value].operands;
-  return {kernel.values[difference].operands[0]};
+  return std::span(kernel.values[difference].operands).first(1);
 }
 
 }  // namespace autoperfect::schedule

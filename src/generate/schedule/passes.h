@@ -3,6 +3,7 @@
 // stored in the first sweep that can.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,7 @@ enum class Sums { after, online };
 Passes find_passes(const Kernel& kernel, const Nest& nest, Keep keep, Sums sums = Sums::after);
 
 // What its sweep reads for it.
-std::vector<KernelOperand> swept_operands(const Kernel& kernel, const Passes& passes, int value);
+std::span<const KernelOperand> swept_operands(const Kernel& kernel, const Passes& passes, int value);
 
 // A contraction is one too: the sum of products.
 bool is_reduction(const KernelValue& value);

@@ -1,4 +1,4 @@
-#include "canonicalize/lossless.h"
+#include "ir/lossless.h"
 
 #include <algorithm>
 #include <cmath>
