@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <regex>
 #include <sstream>
@@ -51,6 +52,44 @@ TEST_F(compile_cuda_test, no_product_and_sum_are_contracted) {
   auto fused = compile_cuda(source("ap::fma(x[1], x[2], x[3])"), 90);
   ASSERT_TRUE(plain.ok() && fused.ok());
   EXPECT_NE(plain->cubin, fused->cubin);
+}
+
+// Stores to global memory in code of sm_90, of 16 bytes.
+int whole_stores(const std::string& cubin) {
+  constexpr size_t instruction = 16;
+  constexpr uint64_t store = 0x986, of_16_bytes = 6;
+  int count = 0;
+  for (size_t at = 0; at + instruction <= cubin.size(); at += instruction) {
+    uint64_t words[2];
+    std::memcpy(words, cubin.data() + at, instruction);
+    count += (words[0] & 0xfff) == store && (words[1] >> 9 & 7) == of_16_bytes;
+  }
+  return count;
+}
+
+// What lies together is stored together, wherever a row begins: the compiler is not left to find that out.
+TEST_F(compile_cuda_test, packs_are_stored_whole) {
+  for (int columns : {4096, 50257, 50304}) {
+    const std::string shape = "[64," + std::to_string(columns) + "]";
+    auto kernel = parse_kernel(
+        "autoperfect.kernel 1\nkernel @y {\n  abi {\n    in %x: f32" + shape + " row\n    out %y: f32" +
+        shape + " row\n  }\n  math {\n    axes i=64, j=" + std::to_string(columns) +
+        "\n    %m[i] = max(j) %x[i,j] : f32\n    %d[i,j] = sub %x[i,j], %m[i] : f32\n    %e[i,j] = exp "
+        "%d[i,j] "
+        ": f32\n    %s[i] = sum(j) %e[i,j] : f32\n    %y[i,j] = div %e[i,j], %s[i] : f32\n  }\n  numerics "
+        "{\n    "
+        "accumulate f32\n  }\n}\n");
+    ASSERT_TRUE(kernel.ok()) << format(kernel.errors());
+    int with = 0;
+    for (auto& candidate : generate_schedules(*kernel, *find_target("cuda.sm_90"))) {
+      if (candidate.source.find("P = 4;") == std::string::npos) continue;
+      auto binary = compile_cuda(candidate.source, 90);
+      ASSERT_TRUE(binary.ok()) << format(binary.errors());
+      EXPECT_GE(whole_stores(binary->cubin), 1) << candidate.provenance << "\n" << candidate.source;
+      ++with;
+    }
+    EXPECT_GE(with, 3) << columns;
+  }
 }
 
 TEST_F(compile_cuda_test, old_gpus_and_unknown_ones_are_refused) {

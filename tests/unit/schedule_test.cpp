@@ -248,6 +248,19 @@ TEST(schedule, long_rows_of_odd_length) {
   }
 }
 
+TEST(schedule, elements_of_rows_of_odd_length) {
+  for (auto [t, rows] : {std::pair<std::string, std::string>{"f32", "130"}, {"bf16", "260"}}) {
+    check_graph(
+        "graph @g(%x: " + t + "[" + rows + ",4099], %w: " + t + "[4099]) {\n  %y = add %x, %w : " + t + "[" +
+        rows + ",4099]\n  return %y\n}\n");
+    check_graph(
+        "graph @g(%x: " + t + "[2," + rows + ",4103], %w: " + t + "[" + rows +
+        ",1]) {\n  %p = slice %x start=[0,0,3] stop=[2," + rows + ",4100] strides=[1,1,1] : " + t + "[2," +
+        rows + ",4097]\n  %m = mul %p, %w : " + t + "[2," + rows + ",4097]\n  %y = cast %m : f16[2," + rows +
+        ",4097]\n  return %m, %y\n}\n");
+  }
+}
+
 TEST(schedule, erf_and_exp_of_halves) {
   for (std::string t : {"bf16", "f16"})
     check_graph(

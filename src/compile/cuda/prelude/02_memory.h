@@ -20,9 +20,21 @@ template <class W>
 W read(const W* p, Once) {
   return __ldcs(p);
 }
+// One instruction: of a plain assignment of several words the compiler may make as many stores.
+void store_word(uint4* p, uint4 x) {
+  asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(p), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w)
+               : "memory");
+}
+void store_word(uint2* p, uint2 x) {
+  asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(p), "r"(x.x), "r"(x.y) : "memory");
+}
+template <class W>
+void store_word(W* p, W x) {
+  *p = x;
+}
 template <class W>
 void write(W* p, W x, Again) {
-  *p = x;
+  store_word(p, x);
 }
 template <class W>
 void write(W* p, W x, Once) {

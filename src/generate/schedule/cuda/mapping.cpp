@@ -135,6 +135,7 @@ void Chooser::elements() {
     if (steps == 1 || large) found_.push_back({Kind::elements, widths[0], 256, 1, 0, steps, 1, false});
   if (large) found_.push_back({Kind::elements, widths[0], 256, 1, 0, 2, 1, true});
   if (widths.size() > 1) found_.push_back({Kind::elements, widths[1], 256, 1, 0, large ? 2 : 1, 1, false});
+  if (large && widths[0] < wanted_packs()[0]) add_aligned_rows();
 }
 
 // Registers a kept pack of a row takes in a thread: what was loaded, or what was made of it, which mostly
@@ -236,7 +237,8 @@ void Chooser::add_aligned_rows() {
     auto& access = nest_.accesses[a];
     if (!moves_packs_as(nest_, access, access, pack) || moves_packs(kernel_, nest_, passes_, access, pack))
       continue;
-    if (passes_.count > 1) add_row(pack, size.fixed() / pack, 16 * pack, static_cast<int>(a));
+    for (int64_t packs : {16, 4})
+      if (passes_.count > 1) add_row(pack, size.fixed() / pack, packs * pack, static_cast<int>(a));
     return add_streamed_rows(pack, size.fixed() / pack, static_cast<int>(a));
   }
 }

@@ -8,6 +8,7 @@ namespace {
 
 constexpr int slot_bytes = 512;  // a value of each of 32 warps, up to 16 bytes
 constexpr int finish_lanes = 32;
+constexpr int64_t line_bytes = 32;
 
 }  // namespace
 
@@ -39,11 +40,17 @@ void PartWriter::row_sweep(int s) {
   end_block();
 }
 
+// Of what rows are aligned to: those that memory moves together.
+int64_t PartWriter::line_elements() const {
+  auto& buffer = kernel_.buffers[nest_.accesses[mapping_.aligned_to].buffer];
+  return std::max<int64_t>(mapping_.pack, line_bytes / size_of(buffer.type.dtype));
+}
+
 // One pass over a row in packs from where it is aligned, in registers or read from memory; then its two ends.
 void PartWriter::aligned_sweep(int s, const std::string& guard) {
   std::string lanes = std::to_string(mapping_.lanes), pack = std::to_string(mapping_.pack);
   if (mapping_.kept) {
-    int64_t least = nest_.groups[nest_.vector_group].size.fixed() / mapping_.pack - 1;
+    int64_t least = (nest_.groups[nest_.vector_group].size.fixed() - line_elements() + 1) / mapping_.pack;
     line("#pragma unroll");
     begin_block("for (int c = 0; c < " + std::to_string(mapping_.kept) + "; ++c)");
     line("const ix q = c * " + lanes + " + lane;");
@@ -149,10 +156,12 @@ void PartWriter::rows() {
     line("const ix u = at / " + slices + ";");
   }
   begin_row();
-  if (mapping_.aligned_to >= 0)
+  if (mapping_.aligned_to >= 0) {
+    std::string whole_line = std::to_string(line_elements());
     line(
-        "const ix head = (P - (" + body_.place(mapping_.aligned_to) + ") % P) % P, whole = (" + lanes_size() +
-        " - head) / P;");
+        "const ix head = (" + whole_line + " - (" + body_.place(mapping_.aligned_to) + ") % " + whole_line +
+        ") % " + whole_line + ", whole = (" + lanes_size() + " - head) / P;");
+  }
   std::string first = guard.empty() ? "lane == 0" : "lane == 0 && active";
   if (goes_on_) {
     first += " && at % " + slices + " == 0";
