@@ -54,6 +54,10 @@ WholeDecision decide_whole(
 // than all before.
 Way fastest_way(const std::vector<Timing>& timings);
 
+// What decides: where others are found to be faster than our kernels, which won one by one, a second
+// measurement; what else the host did at the time seldom comes twice.
+std::vector<Timing> confirmed(const std::function<std::vector<Timing>()>& measure);
+
 std::string_view name(Way way);
 
 }  // namespace autoperfect

@@ -43,16 +43,16 @@ int count_with(const std::vector<std::string>& schedules, const std::string& wor
 }
 
 // Rows of half of them hidden, with the elements or without.
-std::string softmax(const std::string& rows, int columns, bool elements) {
+std::string softmax(const std::string& rows, int columns, bool elements, const std::string& dtype = "f32") {
   const std::string n = std::to_string(columns);
   const std::string row = rows.front() == '?' ? "?i" : rows;
   const std::string last = elements ? "    %y[i,j] = div %e[i,j], %s[i] : f32\n"
                                     : "    %l[i] = log %s[i] : f32\n    %y[i] = add %l[i], %m[i] : f32\n";
   return kernel_text(
-      "    in %x: f32[" + row + "," + n + "] row\n    out %y: f32[" + row + (elements ? "," + n : "") +
-          "] row\n",
-      "    axes i=" + rows + ", j=" + n + "\n" + hidden("%x[i,j]", "j", columns / 2) +
-          sums_of("%w[i,j]", "i", "j") + last);
+      "    in %x: " + dtype + "[" + row + "," + n + "] row\n    out %y: f32[" + row +
+          (elements ? "," + n : "") + "] row\n",
+      "    axes i=" + rows + ", j=" + n + "\n    %c[i,j] = cast %x[i,j] : f32\n" +
+          hidden("%c[i,j]", "j", columns / 2) + sums_of("%w[i,j]", "i", "j") + last);
 }
 
 TEST(schedule_online, long_rows) {
@@ -102,21 +102,23 @@ TEST(schedule_online, of_halves_that_are_widened) {
 
 // Rows that registers do not hold, and a block's memory does.
 TEST(schedule_in_shared, long_rows) {
-  const auto f32 = softmax("2", 50304, true), odd = softmax("2", 50257, true);
-  for (auto& text : {f32, odd}) {
+  for (int columns : {100352, 100277}) {
+    const auto text = softmax("2", columns, true, "bf16");
     EXPECT_GE(count_with(schedules_for_gpu(text), "shared"), 1) << text;
     EXPECT_EQ(count_with(schedules_for_gpu(text, *find_target("cuda.sm_86")), "shared"), 0) << text;
     check_kernel_text(text);
   }
-  EXPECT_EQ(count_with(schedules_for_gpu(softmax("4096", 70000, true)), "shared"), 0) << "more than there is";
-  EXPECT_EQ(count_with(schedules_for_gpu(softmax("4096", 4096, true)), "shared"), 0) << "registers hold it";
+  const auto too_long = softmax("4096", 150000, true, "bf16"), kept = softmax("4096", 50304, true);
+  EXPECT_EQ(count_with(schedules_for_gpu(too_long), "shared"), 0) << "more than there is";
+  EXPECT_EQ(count_with(schedules_for_gpu(kept), "shared"), 0) << "registers hold it";
 }
 
 TEST(schedule_in_shared, says_how_much_memory) {
-  for (auto& candidate : generate_schedules(parsed(softmax("512", 50304, true)), *find_target("cuda.sm_90")))
+  const auto kernel = parsed(softmax("512", 100352, true, "bf16"));
+  for (auto& candidate : generate_schedules(kernel, *find_target("cuda.sm_90")))
     EXPECT_EQ(
         candidate.launch.scratch_bytes,
-        candidate.provenance.find("shared") == std::string::npos ? 0 : int64_t{4} * 50304)
+        candidate.provenance.find("shared") == std::string::npos ? 0 : int64_t{2} * 100352)
         << candidate.provenance;
 }
 

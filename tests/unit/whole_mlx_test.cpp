@@ -40,6 +40,25 @@ TEST(Whole, AWayThatFailedIsNotTaken) {
   EXPECT_EQ(fastest_way({failed, timing(Way::compiled, 100), timing(Way::eager, 100)}), Way::compiled);
 }
 
+// Our kernels lose where they lose twice.
+TEST(Whole, ThatOursLoseIsMeasuredTwice) {
+  using Times = std::vector<Timing>;
+  const Times lose{timing(Way::ours, 100), timing(Way::compiled, 110), timing(Way::eager, 60)};
+  const Times win{timing(Way::ours, 70), timing(Way::compiled, 110), timing(Way::eager, 90)};
+  const Times without{timing(Way::compiled, 110), timing(Way::eager, 60)};
+  auto decided = [](const std::vector<Times>& measured, size_t times) {
+    size_t count = 0;
+    const Way way = fastest_way(confirmed([&] { return measured.at(count++); }));
+    EXPECT_EQ(count, times);
+    return way;
+  };
+  EXPECT_EQ(decided({win}, 1), Way::ours);
+  EXPECT_EQ(decided({lose, win}, 2), Way::ours);
+  EXPECT_EQ(decided({lose, lose}, 2), Way::eager);
+  EXPECT_EQ(decided({without}, 1), Way::eager);
+  EXPECT_TRUE(confirmed([] { return Times{}; }).empty());
+}
+
 // Ways that give the same numbers and wait for as long as they are told.
 struct Slow {
   int calls = 0;

@@ -176,7 +176,7 @@ void Chooser::add_row(int pack, int64_t packs, int64_t elements_a_thread, int al
   add_once(row);
 }
 
-// A row that a block reads once, and again from its own memory.
+// A row that registers do not hold: a block reads it once, and again from its own memory.
 void Chooser::add_row_in_shared(Mapping row) {
   constexpr int64_t beside = int64_t{8} << 10;  // what reductions take
   row.in_shared = true;
@@ -184,7 +184,10 @@ void Chooser::add_row_in_shared(Mapping row) {
   const auto& size = nest_.groups[nest_.vector_group].size;
   const bool whole_packs = size.is_fixed() && (row.aligned_to >= 0 || size.is_multiple_of(row.pack));
   const bool is_long = packs_of_row(nest_, row.pack) >= 2 * most_threads;
-  if (row.pack == 1 || !whole_packs || !is_long || scans_ || swept_.count < 2 || !nest_.inner_groups.empty())
+  const bool is_kept = std::any_of(
+      found_.begin(), found_.end(), [&](const Mapping& one) { return one.kept && one.pack == row.pack; });
+  if (row.pack == 1 || !whole_packs || !is_long || is_kept || scans_ || swept_.count < 2 ||
+      !nest_.inner_groups.empty())
     return;
   const int64_t bytes = Body(kernel_, nest_, swept_, row).shared_bytes();
   if (bytes > 0 && bytes + beside <= target_.shared_bytes) found_.push_back(row);

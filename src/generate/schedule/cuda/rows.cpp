@@ -62,7 +62,10 @@ void PartWriter::aligned_sweep(int s, const std::string& guard) {
   line("const ix j = head + q * P;");
   text_ += body_.elements(s, depth_, guard);
   end_block();
-  begin_block("for (ix e = lane; e < " + lanes_size() + " - whole * " + pack + "; e += " + lanes + ")");
+  // By the last threads: what is left of the packs is with the first.
+  begin_block(
+      "for (ix e = " + lanes + " - 1 - lane; e < " + lanes_size() + " - whole * " + pack + "; e += " + lanes +
+      ")");
   line("constexpr int P = 1;");
   line("const ix j = e < head ? e : e + whole * " + pack + ";");
   text_ += end_body_.elements(s, depth_, guard);
