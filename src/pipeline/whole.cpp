@@ -133,6 +133,14 @@ std::string whole_key(
   return key + print(captured, Names::canonical);
 }
 
+bool has_something_to_fuse(const Graph& captured) {
+  auto computes = [](const Node& node) {
+    const OpClass op_class = class_of(node.op);
+    return op_class != OpClass::source && op_class != OpClass::view;
+  };
+  return std::count_if(captured.nodes.begin(), captured.nodes.end(), computes) > 1;
+}
+
 bool may_be_timed(const Graph& captured, const Arrays& arguments) {
   auto is_traced = [](const mx::array& array) { return array.is_tracer(); };
   auto can_repeat = [](const Node& node) { return is_repeatable(node.op); };
@@ -203,7 +211,9 @@ void Program::choose_way(const CompileOptions& options, const Arrays& arguments)
       ours, [this] { return mx::compile(as_captured()); }, [this] { return as_captured(); });
   whole_.way = way_of(ways, {});
   bool timed = options.region_code == RegionCode::tuned && options.tune.timed;
-  if (timed && may_be_timed(captured_.graph, arguments))
+  if (!ours && !has_something_to_fuse(captured_.graph))
+    whole_ = {Way::eager, false, "mx.compile has nothing to fuse in one operation"};
+  else if (timed && may_be_timed(captured_.graph, arguments))
     whole_ = decide_whole(
         whole_key(captured_.graph, outcomes_, attentions_, *target_), ways, with_constants(arguments));
   const bool as_linked = whole_.way == Way::ours && !plain_;

@@ -46,6 +46,9 @@ std::string whole_key(
 // a transformation.
 bool may_be_timed(const Graph& captured, const std::vector<mlx::core::array>& arguments);
 
+// Whether mx.compile could make one kernel of several operations, views aside.
+bool has_something_to_fuse(const Graph& captured);
+
 // From the cache, or measured on these arrays, which are evaluated.
 WholeDecision decide_whole(
     const std::string& key, const ProgramWays& ways, const std::vector<mlx::core::array>& arrays);

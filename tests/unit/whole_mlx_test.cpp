@@ -134,6 +134,13 @@ TEST(Whole, WhatOthersTakePartInIsNotRunToBeTimed) {
   EXPECT_FALSE(may_be_timed(shared, arrays));
 }
 
+TEST(Whole, OneOperationHasNothingToBeFusedWith) {
+  const std::string one =
+      "graph @f(%x: f32[4,6]) {\n  %t = transpose %x axes=[1, 0] : f32[6,4]\n  %y = exp %t : f32[6,4]\n";
+  EXPECT_FALSE(has_something_to_fuse(parsed(one + "  return %y\n}\n")));
+  EXPECT_TRUE(has_something_to_fuse(parsed(one + "  %z = log %y : f32[6,4]\n  return %z\n}\n")));
+}
+
 TEST(Whole, NothingIsTimedInsideATransformation) {
   auto plain = parsed("graph @f(%x: f32[4]) {\n  %y = exp %x : f32[4]\n  return %y\n}\n");
   bool timed = true;
