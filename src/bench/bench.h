@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "support/device_times.h"
+
 namespace autoperfect {
 
 struct Contender {
@@ -19,7 +21,7 @@ struct Timing {
   int iterations = 0;
   bool failed = false;
   std::string error = {};  // why it failed
-  double on_device = 0;    // seconds of a call by a GPU's own clock, nothing waited for; 0: not measured
+  DeviceTimes on_device = {};
 };
 
 struct BenchOptions {

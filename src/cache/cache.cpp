@@ -130,6 +130,13 @@ void Cache::store_rejected(const std::string& key, const Candidate& candidate, c
     fs::remove(kept[i], ignored);
 }
 
+std::optional<CacheEntry> Cache::entry_of(const std::string& file) {
+  if (!persistent_ || file.find('/') != std::string::npos) return std::nullopt;
+  auto bytes = read_entry_file(directory_ + "/" + file);
+  auto entry = bytes ? decode_entry(*bytes) : std::nullopt;
+  return entry && hash_hex(entry->key) + entry_suffix == file ? entry : std::nullopt;
+}
+
 std::vector<Cache::Row> Cache::list() {
   std::vector<Row> rows;
   if (!persistent_) return rows;

@@ -20,6 +20,7 @@ struct CacheEntry {
   bool use_mlx = false;  // decided that MLX stays; then there is no binary
   Candidate candidate;
   std::string binary;    // shared object
+  std::string log;       // what the compiler said of it: of a cubin registers and spills, too
   std::string evidence;  // JSON: gate and bench records
 };
 
@@ -43,7 +44,8 @@ class Cache {
     bool use_mlx = false, valid = false;
   };
   std::vector<Row> list();
-  int clear();  // entries removed
+  std::optional<CacheEntry> entry_of(const std::string& file);  // as list() names it; none: damaged
+  int clear();                                                  // entries removed
   const std::string& directory() const { return directory_; }
   bool persistent() const { return persistent_; }
 

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view magic = "APCACHE1";
+constexpr std::string_view magic = "APCACHE2";
 constexpr size_t checksum_length = 32;
 constexpr int64_t largest_file = int64_t{64} << 20;
 constexpr size_t largest_description = 16 << 10;
@@ -179,6 +179,7 @@ std::string encode_entry(const CacheEntry& entry) {
   append_section(bytes, describe(entry));
   append_section(bytes, entry.candidate.source);
   append_section(bytes, entry.binary);
+  append_section(bytes, entry.log);
   append_section(bytes, entry.evidence);
   return bytes + hash_hex(bytes);
 }
@@ -195,7 +196,8 @@ std::optional<CacheEntry> decode_entry(const std::string& bytes) {
   std::string description;
   bool complete = take_section(rest, entry.key) && take_section(rest, entry.kernel) &&
                   take_section(rest, description) && take_section(rest, entry.candidate.source) &&
-                  take_section(rest, entry.binary) && take_section(rest, entry.evidence);
+                  take_section(rest, entry.binary) && take_section(rest, entry.log) &&
+                  take_section(rest, entry.evidence);
   if (!complete || !rest.empty() || !read_description(description, entry)) return std::nullopt;
   return entry;
 }

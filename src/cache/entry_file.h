@@ -1,5 +1,5 @@
 // The bytes of one entry:
-//   "APCACHE1", then six sections (key, kernel, description, source, binary, evidence), each a 64-bit
+//   "APCACHE2", then seven sections (key, kernel, description, source, binary, log, evidence), each a 64-bit
 //   little-endian length and its bytes, then the XXH3-128 of all before as 32 hex digits.
 // The description is a small JSON object: what of the candidate is neither source nor text of its own.
 // Nothing here trusts a byte: whatever is not exactly such a file is no entry.

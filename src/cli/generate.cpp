@@ -62,15 +62,21 @@ Status print_candidates(const Kernel& kernel, const Target& target) {
   return Success{};
 }
 
-Result<std::string> compile_candidate(const Candidate& candidate, const Target& target, bool drafted) {
+struct Compiled {
+  std::string binary, log;
+};
+
+Result<Compiled> compile_candidate(const Candidate& candidate, const Target& target, bool drafted) {
   if (target.capability) {
-    auto binary = compile_cuda(candidate.source, target.capability, {.drafted = drafted});
-    if (!binary) return binary.errors();
-    return binary->cubin;
+    auto compiled = compile_cuda(candidate.source, target.capability, {.drafted = drafted});
+    if (!compiled) return compiled.errors();
+    return Compiled{std::move(compiled->cubin), std::move(compiled->log)};
   }
   auto& compiler = system_compiler();
   if (!compiler) return compiler.errors();
-  return compile_cpu(candidate.source, *compiler, Build::plain, {.sandbox = drafted});
+  auto binary = compile_cpu(candidate.source, *compiler, Build::plain, {.sandbox = drafted});
+  if (!binary) return binary.errors();
+  return Compiled{std::move(*binary), ""};
 }
 
 // What is wrong with a draft is shown with its own lines.
@@ -81,13 +87,17 @@ Status refuse(std::vector<Diagnostic> errors, const std::string& source, int fir
   return Diagnostic{"compile", "rejected", "the draft was rejected by " + errors.front().stage};
 }
 
-Status write_binary(
+Status write_compiled(
     const Candidate& candidate,
-    const std::string& binary,
+    const Compiled& compiled,
     std::chrono::duration<double, std::milli> took,
     const std::string& file) {
+  const auto& [binary, log] = compiled;
   write_output(fmt::format("{}: {} bytes in {:.0f} ms\n", candidate.provenance, binary.size(), took.count()));
-  if (file.empty() || write_file_atomically(file, binary)) return Success{};
+  if (file.empty()) return Success{};
+  if (write_file_atomically(file, binary) &&
+      (log.empty() || write_file_atomically(file + ".log", log + "\n")))
+    return Success{};
   return Diagnostic{"compile", "unwritable", file + " cannot be written", {}, "name a folder that exists"};
 }
 
@@ -109,10 +119,10 @@ Status compile_draft(const Kernel& kernel, const CompileArguments& arguments) {
   if (!checked) return refuse(checked.errors(), *text, 0);
   checked->candidate.provenance = arguments.source;
   auto start = std::chrono::steady_clock::now();
-  auto binary = compile_candidate(checked->candidate, target, true);
-  if (!binary) return refuse(binary.errors(), *text, checked->first_line);
+  auto compiled = compile_candidate(checked->candidate, target, true);
+  if (!compiled) return refuse(compiled.errors(), *text, checked->first_line);
   auto took = std::chrono::steady_clock::now() - start;
-  return write_binary(checked->candidate, *binary, took, file_for(arguments, target, 0));
+  return write_compiled(checked->candidate, *compiled, took, file_for(arguments, target, 0));
 }
 
 // Every built-in candidate.
@@ -122,10 +132,10 @@ Status compile_candidates(const Kernel& kernel, const CompileArguments& argument
   if (candidates.empty()) return no_schedule;
   for (size_t k = 0; k < candidates.size(); ++k) {
     auto start = std::chrono::steady_clock::now();
-    auto binary = compile_candidate(candidates[k], target, false);
-    if (!binary) return binary.errors();
+    auto compiled = compile_candidate(candidates[k], target, false);
+    if (!compiled) return compiled.errors();
     auto took = std::chrono::steady_clock::now() - start;
-    auto written = write_binary(candidates[k], *binary, took, file_for(arguments, target, k));
+    auto written = write_compiled(candidates[k], *compiled, took, file_for(arguments, target, k));
     if (!written) return written;
   }
   return Success{};
@@ -149,7 +159,8 @@ Action declare_compile(CLI::App& app) {
   add_input_option(app, arguments->path);
   add_target_option(app, arguments->target);
   app.add_option("--source", arguments->source, "a draft of a candidate, instead of the built-in ones");
-  app.add_option("--to", arguments->folder, "a folder for the binaries");
+  app.add_option(
+      "--to", arguments->folder, "a folder for the binaries, and what the compiler says of cubins");
   return [arguments] {
     return with_parsed<Kernel>(arguments->path, parse_kernel, [&](Kernel kernel) {
       return arguments->source.empty() ? compile_candidates(kernel, *arguments)

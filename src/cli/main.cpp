@@ -28,7 +28,7 @@ constexpr Command commands[] = {
      declare_gate},
     {"tune", "ask a model for kernels, keep what is proved and fastest", declare_tune},
     {"explain", "program -> regions, kernels, predicted and measured, on this machine", declare_explain},
-    {"cache", "what is kept on disk: ls, clear", declare_cache},
+    {"cache", "what is kept on disk: ls, show, clear", declare_cache},
     {"doctor", "what this machine offers, and what runs because of it", declare_doctor},
     {"ops", "list every op: class, operands and results, attributes, MLX's primitives", declare_ops},
     {"env", "list the environment variables that are read", declare_env},

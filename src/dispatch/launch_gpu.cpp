@@ -119,31 +119,4 @@ void launch_gpu(
   call.launch();
 }
 
-double device_seconds(
-    const DeviceKernel& kernel, int64_t dynamic_size, const Arrays& inputs, const Arrays& outputs) {
-  constexpr int calls = 20, rounds = 3;
-  auto& device = CudaDevice::shared();
-  auto partial_bytes = kernel.partial_bytes(dynamic_size);
-  if (!device || !partial_bytes) return 0;
-  auto partial = (*device)->allocate(*partial_bytes);
-  if (!partial) return 0;
-  std::vector<DeviceAddress> in, out;
-  for (const auto& input : inputs)
-    in.push_back(GpuStream::address(input));
-  for (const auto& output : outputs)
-    out.push_back(GpuStream::address(output));
-  auto repeated = [&]() -> Status {
-    for (int call = 0; call < calls; ++call)
-      if (auto status = kernel.run(in, out, *partial, dynamic_size); !status) return status;
-    return Success{};
-  };
-  double least = 0;
-  for (int round = 0; round < rounds; ++round) {
-    auto seconds = (*device)->seconds(repeated);
-    if (seconds && (least == 0 || *seconds < least)) least = *seconds;
-  }
-  (*device)->release(*partial);
-  return least / calls;
-}
-
 }  // namespace autoperfect

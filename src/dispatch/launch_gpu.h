@@ -19,12 +19,4 @@ void launch_gpu(
     const std::vector<mlx::core::array>& inputs,
     std::vector<mlx::core::array>& outputs);
 
-// Of a call by the device's clock, outside MLX's streams, which must have done what made the arrays; 0: it
-// failed.
-double device_seconds(
-    const DeviceKernel& kernel,
-    int64_t dynamic_size,
-    const std::vector<mlx::core::array>& inputs,
-    const std::vector<mlx::core::array>& outputs);
-
 }  // namespace autoperfect

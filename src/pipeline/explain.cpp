@@ -81,14 +81,14 @@ std::string timings_text(const RegionOutcome& outcome, double bytes, const Targe
   std::string text;
   for (auto& t : outcome.timings) {
     // A cached decision may come from another number of rows: the share is that of the call that was timed.
-    double share = bytes / t.median / target.copy_bytes_per_second;
+    auto share = [&](double seconds) {
+      return fmt::format("{:.0f}%", 100 * bytes / seconds / target.copy_bytes_per_second);
+    };
     text +=
-        fmt::format("  {:>10}  {:<64} {:.0f}% of the copy limit", time_text(t.median), t.name, 100 * share);
-    if (t.on_device > 0)
-      text += fmt::format(
-          "; the device works {}, {:.0f}%",
-          time_text(t.on_device),
-          100 * bytes / t.on_device / target.copy_bytes_per_second);
+        fmt::format("  {:>10}  {:<64} {} of the copy limit", time_text(t.median), t.name, share(t.median));
+    const auto& [warm, cold] = t.on_device;
+    if (warm > 0) text += fmt::format("; the device works {}, {}", time_text(warm), share(warm));
+    if (cold > 0) text += fmt::format("; with nothing in L2 {}, {}", time_text(cold), share(cold));
     text += "\n";
   }
   return text;

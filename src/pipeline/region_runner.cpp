@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "dispatch/launch_gpu.h"
+#include "dispatch/device_times.h"
 #include "gate/families.h"
 #include "ir/gathered_inputs.h"
 #include "ir/layout.h"
@@ -156,15 +156,15 @@ std::string RegionRunner::recheck(const Runnable& runnable, const Recheck& how) 
   return wrong_at_full_size(run, how.elements, how.seed);
 }
 
-double RegionRunner::seconds_on_device(const Runnable& runnable) {
-  if (!runnable.device) return 0;
+DeviceTimes RegionRunner::times_on_device(const Runnable& runnable) {
+  if (!runnable.device) return {};
   auto outputs = dispatch(make_executable(kernel_, runnable), inputs(), stream_);
   mx::eval(outputs);
   mx::synchronize(stream_);
   int64_t dynamic_size = 0;
   for (const auto& axis : kernel_.axes)
     if (axis.dynamic) dynamic_size = axis.size;
-  return device_seconds(*runnable.device, dynamic_size, inputs(), outputs);
+  return device_times(*runnable.device, dynamic_size, inputs(), outputs);
 }
 
 }  // namespace autoperfect

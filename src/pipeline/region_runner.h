@@ -46,7 +46,7 @@ class RegionRunner : public Runner {
   std::vector<Contender> baselines() override;
   Contender contender(const Runnable& runnable, const std::string& name) override;
   std::string recheck(const Runnable& runnable, const Recheck& how) override;
-  double seconds_on_device(const Runnable& runnable) override;
+  DeviceTimes times_on_device(const Runnable& runnable) override;
 
  private:
   const std::vector<mlx::core::array>& inputs();

@@ -62,12 +62,13 @@ std::optional<Failure> check_draft(Contestant& contestant, const Kernel& kernel,
   return std::nullopt;
 }
 
-// A shared object, or a cubin. What is built in is trusted.
+// A shared object, or a cubin; `log` becomes what the compiler said. What is built in is trusted.
 Result<std::string> compile_source(
-    const std::string& source, const Target& target, Build build, bool built_in) {
+    const std::string& source, const Target& target, Build build, bool built_in, std::string& log) {
   if (target.capability) {
     auto compiled = compile_cuda(source, target.capability, {.drafted = !built_in});
     if (!compiled) return compiled.errors();
+    log = std::move(compiled->log);
     return std::move(compiled->cubin);
   }
   auto& compiler = system_compiler();
@@ -80,7 +81,7 @@ std::optional<Failure> compile(Contestant& contestant, const Target& target) {
   attempt.stage = "compile";
   auto& source = contestant.candidate.source;
   timed(attempt.compile_seconds, [&] {
-    contestant.binary = compile_source(source, target, Build::plain, contestant.built_in);
+    contestant.binary = compile_source(source, target, Build::plain, contestant.built_in, contestant.log);
   });
   if (!contestant.binary) {
     if (!contestant.draft) return Failure{"compile", text_of(contestant.binary.errors(), source), false};
@@ -89,8 +90,9 @@ std::optional<Failure> compile(Contestant& contestant, const Target& target) {
   }
   if (contestant.checked) {
     Result<std::string> watched = Diagnostic{"compile", "not-run", "was not compiled"};
+    std::string of_watched;
     timed(attempt.compile_seconds, [&] {
-      watched = compile_source(contestant.checked->counted_source, target, Build::counted, false);
+      watched = compile_source(contestant.checked->counted_source, target, Build::counted, false, of_watched);
     });
     if (!watched) return Failure{"compile", "the watched build: " + text_of(watched.errors(), ""), false};
     contestant.watched_binary = std::move(*watched);

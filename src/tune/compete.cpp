@@ -70,7 +70,7 @@ void Competition::measure() {
   baselines_.assign(timings_.begin(), end);
   timings_.erase(timings_.begin(), end);
   for (size_t c = 0; c < timings_.size(); ++c)
-    if (!timings_[c].failed) timings_[c].on_device = runner.seconds_on_device(life_.admitted[c].runnable);
+    if (!timings_[c].failed) timings_[c].on_device = runner.times_on_device(life_.admitted[c].runnable);
 }
 
 void Competition::drop(size_t place, const std::string& reason) {

@@ -12,7 +12,8 @@ using nlohmann::json;
 json to_json(const Timing& t) {
   json row = {
       {"name", t.name}, {"median", t.median}, {"low", t.low}, {"high", t.high}, {"iterations", t.iterations}};
-  if (t.on_device > 0) row["on_device"] = t.on_device;
+  if (t.on_device.warm > 0) row["on_device"] = t.on_device.warm;
+  if (t.on_device.cold > 0) row["on_device_cold"] = t.on_device.cold;
   return row;
 }
 
@@ -88,7 +89,7 @@ Timing timing_of(const json& row) {
       row.value("iterations", 0),
       false,
       {},
-      row.value("on_device", 0.0)};
+      {row.value("on_device", 0.0), row.value("on_device_cold", 0.0)}};
 }
 
 }  // namespace

@@ -66,6 +66,7 @@ void store(const Life& life, const Contestant* winner) {
   if (winner) {
     entry.candidate = winner->candidate;
     if (winner->binary) entry.binary = *winner->binary;
+    entry.log = winner->log;
   }
   Cache::instance().store(entry);
 }

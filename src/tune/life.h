@@ -16,6 +16,7 @@ struct Contestant {
   Candidate candidate;
   Attempt attempt = {};
   Result<std::string> binary = Diagnostic{"compile", "not-run", "was not compiled"};
+  std::string log = {};                 // of its compiler
   std::optional<Draft> draft = {};      // none: of the built-in generator
   std::optional<Checked> checked = {};  // of the draft
   std::string watched_binary = {};      // the checker's counted build

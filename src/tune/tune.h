@@ -47,8 +47,7 @@ class Runner {
   // After timing: the kernel's outputs at full size, all against MLX eager's and some rows as the gate
   // judges. Empty: they are right.
   virtual std::string recheck(const Runnable& runnable, const Recheck& how) = 0;
-  // Seconds of a call by the device's own clock, again and again on the same arrays; 0 where there is none.
-  virtual double seconds_on_device(const Runnable&) { return 0; }
+  virtual DeviceTimes times_on_device(const Runnable&) { return {}; }
 };
 
 // One candidate's way through the stages, for explanations.

@@ -146,7 +146,7 @@ def test_a_kernel_wins_and_says_so():
     assert kernels(fast) == 1, fast.outcomes()
     text = ap.explain(fast, x, w)
     assert "kernel: schedule" in text and "guard pages on the GPU" in text, text
-    assert "of the copy limit; the device works" in text, text
+    assert "of the copy limit; the device works" in text and "; with nothing in L2 " in text, text
 
 
 @on_gpu

@@ -31,6 +31,7 @@ CacheEntry sample(const std::string& key = "version 1 kernel abc cpu.avx512 g++ 
       "\x7f"
       "ELF\0binary",
       11);
+  entry.log = "ptxas info    : Used 12 registers\n";
   entry.evidence = "{\"gate\":[]}";
   return entry;
 }
@@ -40,6 +41,7 @@ void expect_equal(const CacheEntry& a, const CacheEntry& b) {
   EXPECT_EQ(a.kernel, b.kernel);
   EXPECT_EQ(a.use_mlx, b.use_mlx);
   EXPECT_EQ(a.binary, b.binary);
+  EXPECT_EQ(a.log, b.log);
   EXPECT_EQ(a.evidence, b.evidence);
   EXPECT_EQ(a.candidate.signature, b.candidate.signature);
   EXPECT_EQ(a.candidate.target, b.candidate.target);
@@ -195,7 +197,7 @@ TEST_F(CacheTest, OddThingsInPlaceOfAnEntryAreAMissAtOnce) {
   EXPECT_FALSE(cache.find("fifo"));
   fs::create_directory(entry_path("directory"));
   EXPECT_FALSE(cache.find("directory"));
-  write_all_of(entry_path("sparse"), "APCACHE1");
+  write_all_of(entry_path("sparse"), "APCACHE2");
   ASSERT_EQ(truncate(entry_path("sparse").c_str(), off_t{1} << 40), 0);
   EXPECT_FALSE(cache.find("sparse"));
   fs::create_symlink("/dev/zero", entry_path("device"));

@@ -32,6 +32,8 @@ TEST_F(compile_cuda_test, a_kernel_becomes_an_elf_file) {
       90);
   ASSERT_TRUE(binary.ok()) << format(binary.errors());
   EXPECT_EQ(binary->cubin.substr(1, 3), "ELF");
+  EXPECT_TRUE(std::regex_search(binary->log, std::regex("Used [0-9]+ registers"))) << binary->log;
+  EXPECT_NE(binary->log.find("0 bytes spill stores"), std::string::npos) << binary->log;
 }
 
 TEST_F(compile_cuda_test, errors_have_lines_of_the_candidate) {

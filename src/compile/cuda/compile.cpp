@@ -28,6 +28,7 @@ const std::vector<const char*> flags = {
     "-prec-div=true",
     "-prec-sqrt=true",
     "-w",
+    "--ptxas-options=-v",
     "--no-source-include"};
 constexpr const char *built_in_flag = "-fmad=false", *drafted_flag = "-fmad=true";
 constexpr std::string_view file_name = "kernel.cu";
