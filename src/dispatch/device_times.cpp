@@ -10,6 +10,8 @@ namespace {
 using Arrays = std::vector<mlx::core::array>;
 
 constexpr int rounds = 3;
+constexpr size_t least_calls = 2, most_calls = 20;  // of a round, on the same arrays
+constexpr double round_seconds = 0.02;
 
 // What one call reads and writes.
 struct Arguments {
@@ -106,7 +108,6 @@ class ColdArguments {
 
 DeviceTimes device_times(
     const DeviceKernel& kernel, int64_t dynamic_size, const Arrays& inputs, const Arrays& outputs) {
-  constexpr size_t least_calls = 20;
   auto& shared = CudaDevice::shared();
   auto partial_bytes = kernel.partial_bytes(dynamic_size);
   if (!shared || !partial_bytes) return {};
@@ -128,12 +129,16 @@ DeviceTimes device_times(
     if (seconds > 0 && (least == 0 || seconds < least)) least = seconds;
   };
   const std::vector<Arguments> same = {arguments_of(inputs, outputs)};
+  const double once = seconds_of(same, least_calls);
+  if (once <= 0) return {};
+  const auto calls =
+      static_cast<size_t>(std::clamp(round_seconds / once, double{least_calls}, double{most_calls}));
   DeviceTimes times;
   for (int round = 0; round < rounds; ++round) {
-    keep_least(times.warm, seconds_of(same, least_calls));
+    keep_least(times.warm, seconds_of(same, calls));
     if (!cold.is_there() || !cold.before_round()) continue;
     const size_t sets = cold.sets().size();
-    keep_least(times.cold, seconds_of(cold.sets(), sets == 1 ? least_calls : sets));
+    keep_least(times.cold, seconds_of(cold.sets(), sets == 1 ? calls : sets));
   }
   return times;
 }
