@@ -42,7 +42,13 @@ int list_cache(bool as_json) {
 int show_entry(const std::string& file) {
   const auto entry = Cache::instance().entry_of(file);
   if (!entry) {
-    std::fputs(("no such entry, or a damaged one: " + file + "; see autoperfect cache ls\n").c_str(), stderr);
+    const Diagnostic absent{
+        "cache",
+        "no-entry",
+        "no such entry, or a damaged one: " + file,
+        {},
+        "autoperfect cache ls names them"};
+    std::fputs((format(absent) + "\n").c_str(), stderr);
     return exit_bad_input;
   }
   auto part = [](const std::string& title, const std::string& text) {

@@ -8,11 +8,10 @@
 #include "check/check.h"
 #include "cli/command.h"
 #include "cli/input.h"
-#include "compile/cpu/compile.h"
-#include "compile/cuda/compile.h"
 #include "generate/schedule/schedule.h"
 #include "ir/kernel_text.h"
 #include "support/file.h"
+#include "tune/build.h"
 
 namespace autoperfect::cli {
 
@@ -62,23 +61,6 @@ Status print_candidates(const Kernel& kernel, const Target& target) {
   return Success{};
 }
 
-struct Compiled {
-  std::string binary, log;
-};
-
-Result<Compiled> compile_candidate(const Candidate& candidate, const Target& target, bool drafted) {
-  if (target.capability) {
-    auto compiled = compile_cuda(candidate.source, target.capability, {.drafted = drafted});
-    if (!compiled) return compiled.errors();
-    return Compiled{std::move(compiled->cubin), std::move(compiled->log)};
-  }
-  auto& compiler = system_compiler();
-  if (!compiler) return compiler.errors();
-  auto binary = compile_cpu(candidate.source, *compiler, Build::plain, {.sandbox = drafted});
-  if (!binary) return binary.errors();
-  return Compiled{std::move(*binary), ""};
-}
-
 // What is wrong with a draft is shown with its own lines.
 Status refuse(std::vector<Diagnostic> errors, const std::string& source, int first_line) {
   for (auto& error : errors)
@@ -89,7 +71,7 @@ Status refuse(std::vector<Diagnostic> errors, const std::string& source, int fir
 
 Status write_compiled(
     const Candidate& candidate,
-    const Compiled& compiled,
+    const CompiledSource& compiled,
     std::chrono::duration<double, std::milli> took,
     const std::string& file) {
   const auto& [binary, log] = compiled;
@@ -119,7 +101,7 @@ Status compile_draft(const Kernel& kernel, const CompileArguments& arguments) {
   if (!checked) return refuse(checked.errors(), *text, 0);
   checked->candidate.provenance = arguments.source;
   auto start = std::chrono::steady_clock::now();
-  auto compiled = compile_candidate(checked->candidate, target, true);
+  auto compiled = compile_source(checked->candidate.source, target, Build::plain, false);
   if (!compiled) return refuse(compiled.errors(), *text, checked->first_line);
   auto took = std::chrono::steady_clock::now() - start;
   return write_compiled(checked->candidate, *compiled, took, file_for(arguments, target, 0));
@@ -132,7 +114,7 @@ Status compile_candidates(const Kernel& kernel, const CompileArguments& argument
   if (candidates.empty()) return no_schedule;
   for (size_t k = 0; k < candidates.size(); ++k) {
     auto start = std::chrono::steady_clock::now();
-    auto compiled = compile_candidate(candidates[k], target, false);
+    auto compiled = compile_source(candidates[k].source, target, Build::plain, true);
     if (!compiled) return compiled.errors();
     auto took = std::chrono::steady_clock::now() - start;
     auto written = write_compiled(candidates[k], *compiled, took, file_for(arguments, target, k));

@@ -71,19 +71,6 @@ std::vector<Timing> measure(const ProgramWays& ways, const Arrays& arrays) {
   return bench_in_turn(contenders, options);
 }
 
-}  // namespace
-
-std::vector<Timing> confirmed(const std::function<std::vector<Timing>()>& measure) {
-  auto timings = measure();
-  const bool ours_lose =
-      std::any_of(
-          timings.begin(), timings.end(), [](const Timing& one) { return one.name == name(Way::ours); }) &&
-      fastest_way(timings) != Way::ours;
-  return ours_lose ? measure() : timings;
-}
-
-namespace {
-
 Way way_of(const ProgramWays& ways, const std::vector<Timing>& timings) {
   if (!timings.empty()) return fastest_way(timings);
   return ways.has(Way::ours) ? Way::ours : Way::compiled;
@@ -160,6 +147,15 @@ Way fastest_way(const std::vector<Timing>& timings) {
     chosen = way;
   }
   return chosen;
+}
+
+std::vector<Timing> confirmed(const std::function<std::vector<Timing>()>& measure) {
+  auto timings = measure();
+  const bool ours_lose =
+      std::any_of(
+          timings.begin(), timings.end(), [](const Timing& one) { return one.name == name(Way::ours); }) &&
+      fastest_way(timings) != Way::ours;
+  return ours_lose ? measure() : timings;
 }
 
 WholeDecision decide_whole(const std::string& key, const ProgramWays& ways, const Arrays& arrays) {

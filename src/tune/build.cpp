@@ -62,40 +62,29 @@ std::optional<Failure> check_draft(Contestant& contestant, const Kernel& kernel,
   return std::nullopt;
 }
 
-// A shared object, or a cubin; `log` becomes what the compiler said. What is built in is trusted.
-Result<std::string> compile_source(
-    const std::string& source, const Target& target, Build build, bool built_in, std::string& log) {
-  if (target.capability) {
-    auto compiled = compile_cuda(source, target.capability, {.drafted = !built_in});
-    if (!compiled) return compiled.errors();
-    log = std::move(compiled->log);
-    return std::move(compiled->cubin);
-  }
-  auto& compiler = system_compiler();
-  if (!compiler) return compiler.errors();
-  return compile_cpu(source, *compiler, build, {.sandbox = !built_in});
-}
-
 std::optional<Failure> compile(Contestant& contestant, const Target& target) {
   auto& attempt = contestant.attempt;
   attempt.stage = "compile";
   auto& source = contestant.candidate.source;
+  const Result<CompiledSource> not_run = Diagnostic{"compile", "not-run", "was not compiled"};
+  auto compiled = not_run;
   timed(attempt.compile_seconds, [&] {
-    contestant.binary = compile_source(source, target, Build::plain, contestant.built_in, contestant.log);
+    compiled = compile_source(source, target, Build::plain, contestant.built_in);
   });
-  if (!contestant.binary) {
-    if (!contestant.draft) return Failure{"compile", text_of(contestant.binary.errors(), source), false};
-    auto errors = in_draft(contestant.binary.errors(), contestant.checked->first_line);
+  if (!compiled) {
+    if (!contestant.draft) return Failure{"compile", text_of(compiled.errors(), source), false};
+    auto errors = in_draft(compiled.errors(), contestant.checked->first_line);
     return Failure{"compile", text_of(std::move(errors), contestant.draft->source)};
   }
+  contestant.binary = std::move(compiled->binary);
+  contestant.log = std::move(compiled->log);
   if (contestant.checked) {
-    Result<std::string> watched = Diagnostic{"compile", "not-run", "was not compiled"};
-    std::string of_watched;
+    auto watched = not_run;
     timed(attempt.compile_seconds, [&] {
-      watched = compile_source(contestant.checked->counted_source, target, Build::counted, false, of_watched);
+      watched = compile_source(contestant.checked->counted_source, target, Build::counted, false);
     });
     if (!watched) return Failure{"compile", "the watched build: " + text_of(watched.errors(), ""), false};
-    contestant.watched_binary = std::move(*watched);
+    contestant.watched_binary = std::move(watched->binary);
   }
   if (target.capability)
     return std::nullopt;  // it comes into this process only once it was proved in another
@@ -107,6 +96,20 @@ std::optional<Failure> compile(Contestant& contestant, const Target& target) {
 }
 
 }  // namespace
+
+Result<CompiledSource> compile_source(
+    const std::string& source, const Target& target, Build build, bool trusted) {
+  if (target.capability) {
+    auto compiled = compile_cuda(source, target.capability, {.drafted = !trusted});
+    if (!compiled) return compiled.errors();
+    return CompiledSource{std::move(compiled->cubin), std::move(compiled->log)};
+  }
+  auto& compiler = system_compiler();
+  if (!compiler) return compiler.errors();
+  auto binary = compile_cpu(source, *compiler, build, {.sandbox = !trusted});
+  if (!binary) return binary.errors();
+  return CompiledSource{std::move(*binary), ""};
+}
 
 std::optional<Failure> build(Contestant& contestant, const Kernel& kernel, const Target& target) {
   if (contestant.draft) {

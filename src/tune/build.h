@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "compile/cpu/compile.h"
 #include "tune/life.h"
 
 namespace autoperfect {
@@ -22,6 +23,15 @@ struct Failure {
     return places.empty() ? evidence : evidence + "  computed at " + places + "\n";
   }
 };
+
+struct CompiledSource {
+  std::string binary;  // a shared object, or a cubin
+  std::string log;     // what the compiler of cubins said
+};
+
+// trusted: built in; what others wrote is compiled shut in.
+Result<CompiledSource> compile_source(
+    const std::string& source, const Target& target, Build build, bool trusted);
 
 // Nothing: it is loaded and ready for the gate. `kernel` is the region's, `target` that of this machine.
 std::optional<Failure> build(Contestant& contestant, const Kernel& kernel, const Target& target);

@@ -10,7 +10,7 @@
 #include "compile/cuda/compile.h"
 #include "generate/language/vocabulary.h"
 #include "generate/schedule/schedule.h"
-#include "ir/kernel_text.h"
+#include "kernel_parts.h"
 #include "support/file.h"
 #include "support/isolation.h"
 
@@ -73,17 +73,14 @@ int whole_stores(const std::string& cubin) {
 TEST_F(compile_cuda_test, packs_are_stored_whole) {
   for (int columns : {4096, 50257, 50304}) {
     const std::string shape = "[64," + std::to_string(columns) + "]";
-    auto kernel = parse_kernel(
-        "autoperfect.kernel 1\nkernel @y {\n  abi {\n    in %x: f32" + shape + " row\n    out %y: f32" +
-        shape + " row\n  }\n  math {\n    axes i=64, j=" + std::to_string(columns) +
-        "\n    %m[i] = max(j) %x[i,j] : f32\n    %d[i,j] = sub %x[i,j], %m[i] : f32\n    %e[i,j] = exp "
-        "%d[i,j] "
-        ": f32\n    %s[i] = sum(j) %e[i,j] : f32\n    %y[i,j] = div %e[i,j], %s[i] : f32\n  }\n  numerics "
-        "{\n    "
-        "accumulate f32\n  }\n}\n");
-    ASSERT_TRUE(kernel.ok()) << format(kernel.errors());
+    const auto kernel = parse_or_throw(kernel_text(
+        "    in %x: f32" + shape + " row\n    out %y: f32" + shape + " row\n",
+        "    axes i=64, j=" + std::to_string(columns) +
+            "\n    %m[i] = max(j) %x[i,j] : f32\n    %d[i,j] = sub %x[i,j], %m[i] : f32\n    %e[i,j] = exp "
+            "%d[i,j] "
+            ": f32\n    %s[i] = sum(j) %e[i,j] : f32\n    %y[i,j] = div %e[i,j], %s[i] : f32\n"));
     int with = 0;
-    for (auto& candidate : generate_schedules(*kernel, *find_target("cuda.sm_90"))) {
+    for (auto& candidate : generate_schedules(kernel, *find_target("cuda.sm_90"))) {
       if (candidate.source.find("P = 4;") == std::string::npos) continue;
       auto binary = compile_cuda(candidate.source, 90);
       ASSERT_TRUE(binary.ok()) << format(binary.errors());

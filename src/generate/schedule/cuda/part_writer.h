@@ -68,7 +68,7 @@ class PartWriter {
   void elements();
   void rows();
   void row_sweep(int s);
-  int64_t line_elements() const;
+  int64_t sector_elements() const;
   void aligned_sweep(int s, const std::string& guard);
   void kept_sweep(int s, const std::string& guard);
   void position(const std::string& q);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int slot_bytes = 512;  // a value of each of 32 warps, up to 16 bytes
 constexpr int finish_lanes = 32;
-constexpr int64_t line_bytes = 32;
+constexpr int64_t sector_bytes = 32;
 
 }  // namespace
 
@@ -40,17 +40,17 @@ void PartWriter::row_sweep(int s) {
   end_block();
 }
 
-// Of what rows are aligned to: those that memory moves together.
-int64_t PartWriter::line_elements() const {
+// Of what rows are aligned to: as many as memory moves at once, of a pack or more.
+int64_t PartWriter::sector_elements() const {
   auto& buffer = kernel_.buffers[nest_.accesses[mapping_.aligned_to].buffer];
-  return std::max<int64_t>(mapping_.pack, line_bytes / size_of(buffer.type.dtype));
+  return std::max<int64_t>(mapping_.pack, sector_bytes / size_of(buffer.type.dtype));
 }
 
 // One pass over a row in packs from where it is aligned, in registers or read from memory; then its two ends.
 void PartWriter::aligned_sweep(int s, const std::string& guard) {
   std::string lanes = std::to_string(mapping_.lanes), pack = std::to_string(mapping_.pack);
   if (mapping_.kept) {
-    int64_t least = (nest_.groups[nest_.vector_group].size.fixed() - line_elements() + 1) / mapping_.pack;
+    int64_t least = (nest_.groups[nest_.vector_group].size.fixed() - sector_elements() + 1) / mapping_.pack;
     line("#pragma unroll");
     begin_block("for (int c = 0; c < " + std::to_string(mapping_.kept) + "; ++c)");
     line("const ix q = c * " + lanes + " + lane;");
@@ -160,10 +160,10 @@ void PartWriter::rows() {
   }
   begin_row();
   if (mapping_.aligned_to >= 0) {
-    std::string whole_line = std::to_string(line_elements());
+    std::string sector = std::to_string(sector_elements());
     line(
-        "const ix head = (" + whole_line + " - (" + body_.place(mapping_.aligned_to) + ") % " + whole_line +
-        ") % " + whole_line + ", whole = (" + lanes_size() + " - head) / P;");
+        "const ix head = (" + sector + " - (" + body_.place(mapping_.aligned_to) + ") % " + sector + ") % " +
+        sector + ", whole = (" + lanes_size() + " - head) / P;");
   }
   std::string first = guard.empty() ? "lane == 0" : "lane == 0 && active";
   if (goes_on_) {
